@@ -1,0 +1,1 @@
+"""How far a polynomial may be trusted."""

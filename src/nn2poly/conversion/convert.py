@@ -1,0 +1,169 @@
+"""The public verbs: `convert` and `polynomial_network`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.conversion.radius import warn_if_outside
+from nn2poly.conversion.series import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.errors import InvalidInputError
+from nn2poly.inputs import as_matrix, check_choice, check_order, frame_columns
+from nn2poly.network.network import Network
+from nn2poly.network.readers import read_network
+from nn2poly.polynomial.polynomial import Polynomial
+
+METHODS = ("auto", "taylor", "local")
+
+
+def convert(
+    model: Any,
+    max_order: int = 2,
+    *,
+    data: Any = None,
+    method: str = "auto",
+    taylor_order: int | Sequence[int] = 8,
+    taylor_center: float = 0.0,
+    around: npt.ArrayLike | None = None,
+    feature_names: Iterable[str] | None = None,
+    output_names: Iterable[str] | None = None,
+    keep_layers: bool = False,
+) -> Polynomial:
+    """Turn a trained network into an explicit polynomial.
+
+    Parameters
+    ----------
+    model
+        Anything that `read_network` reads.
+    max_order
+        Highest total order Q of the terms.
+    data
+        Array or data frame (n, p) of inputs.
+    method
+        ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
+        ``"local"``: exact Taylor polynomial of the network at ``around``;
+        ``"auto"``: local when ``around`` is given, else taylor.
+    taylor_order
+        Order q of the series, one for all layers or one per layer, output included.
+    taylor_center
+        Centre of the series in terms of the potential.
+    around
+        Array (p,): the point x0 of a local polynomial, in raw units.
+    feature_names, output_names
+        Names, when the model and the data bring none or others are wanted.
+    keep_layers
+        Also keep every neuron's input and output polynomial, in ``.layers``.
+
+    Returns
+    -------
+    Polynomial
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> net = n2p.Network([n2p.Layer([[0.5], [0.2]], [0.0], "tanh"), n2p.Layer([[1.0]], [3.0])])
+    >>> n2p.convert(net, 1, feature_names=["age", "dose"])
+    Polynomial(2 features, order 1, 3 terms, 1 output; coefficients per raw unit)
+      y = 3 + 0.5 age + 0.2 dose
+    """
+    pnet = polynomial_network(
+        model,
+        max_order,
+        data=data,
+        method=method,
+        taylor_order=taylor_order,
+        taylor_center=taylor_center,
+        around=around,
+        feature_names=feature_names,
+        output_names=output_names,
+    )
+    return pnet.expand(keep_layers=keep_layers)
+
+
+def polynomial_network(
+    model: Any,
+    max_order: int = 2,
+    *,
+    data: Any = None,
+    method: str = "auto",
+    taylor_order: int | Sequence[int] = 8,
+    taylor_center: float = 0.0,
+    around: npt.ArrayLike | None = None,
+    feature_names: Iterable[str] | None = None,
+    output_names: Iterable[str] | None = None,
+) -> PolynomialNetwork:
+    """Turn a trained network into its polynomial in factored form; see `convert`.
+
+    Returns
+    -------
+    PolynomialNetwork
+        It predicts and gives any coefficient without writing the terms out.
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> net = n2p.Network([n2p.Layer(np.eye(3), None, "sin"), n2p.Layer(np.ones((3, 1)))])
+    >>> n2p.polynomial_network(net, 3).coefficient((2,))
+    1.0
+    """
+    order = check_order(max_order)
+    chosen = _choose(method, around)
+    network = _named(read_network(model), data, feature_names, output_names)
+    if chosen == "local":
+        network = network.recentered(_point(around, network), network.scale)
+        return PolynomialNetwork(network, expand_local(network, order), order, chosen)
+    orders = check_taylor_orders(taylor_order, network)
+    center = _center(taylor_center)
+    expansions = expand_taylor(network, order, orders, center)
+    warn_if_outside(network, center)
+    return PolynomialNetwork(network, expansions, order, chosen)
+
+
+def _choose(method: str, around: npt.ArrayLike | None) -> str:
+    chosen = check_choice(method, METHODS, name="method")
+    if chosen == "auto":
+        chosen = "taylor" if around is None else "local"
+    if (chosen == "local") != (around is not None):
+        raise InvalidInputError(
+            "A local polynomial and a point go together.",
+            expected='method="local" with around=x0',
+            found=f"method={method!r} with around={'a point' if around is not None else None}",
+        )
+    return chosen
+
+
+def _named(
+    network: Network,
+    data: Any,
+    feature_names: Iterable[str] | None,
+    output_names: Iterable[str] | None,
+) -> Network:
+    """Give the network its names: the user's, else the model's, else the data frame's."""
+    if feature_names is None and network.feature_names is None and data is not None:
+        feature_names = frame_columns(data)
+    named = network.named(feature_names, output_names)
+    if data is not None:
+        named.check_data(data)
+    return named
+
+
+def _point(around: npt.ArrayLike | None, network: Network) -> npt.NDArray[np.float64]:
+    row = around if frame_columns(around) else np.atleast_2d(np.asarray(around))
+    names = network.feature_names
+    point = as_matrix(row, feature_names=names, n_features=network.n_features, where="around")
+    if len(point) != 1:
+        raise InvalidInputError(
+            "around must be one point.", expected="1 row", found=f"{len(point)} rows"
+        )
+    first: npt.NDArray[np.float64] = point[0]
+    return first
+
+
+def _center(taylor_center: float) -> float:
+    if not isinstance(taylor_center, int | float | np.number) or not np.isfinite(taylor_center):
+        raise InvalidInputError("taylor_center must be a finite number.", found=repr(taylor_center))
+    return float(taylor_center)

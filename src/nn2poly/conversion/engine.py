@@ -1,0 +1,145 @@
+"""The algebra of a whole network: by monomial blocks (terms) or by rays (values).
+
+An *expansion* is one array (m + 1, h) per layer: the coefficients of each neuron's
+activation in powers of its potential without the potential's constant. Whatever method
+filled it, what follows is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from nn2poly.algebra.blocks import BlockProduct
+from nn2poly.algebra.contraction import Share, contract_top
+from nn2poly.algebra.graded import FloatArray, Graded, Product, combine, compose, powers
+from nn2poly.algebra.rays import RayProduct
+from nn2poly.network.network import Network
+
+Expansions = tuple[FloatArray, ...]
+# Numbers (rows × neurons) of one batch of rays: its Q + 1 parts stay near the cache.
+BATCH_SIZE = 2**15
+
+
+def expand_terms(network: Network, expansions: Expansions, max_order: int) -> Graded:
+    """Write the terms out, inner layers to degree Q - 1 and the top degree by contraction.
+
+    Returns
+    -------
+    list of arrays (N_d, n_outputs), d = 0 … max_order
+    """
+    p, product = network.n_features, BlockProduct(network.n_features)
+    downstream = _downstream(network, expansions)
+    outputs: list[Graded] = [_identity(p, max_order - 1)]
+    shares = []
+    for index, expansion in enumerate(expansions, start=1):
+        v = affine(network, index, outputs)
+        below = powers(v, len(expansion) - 1, max_order - 1, product)
+        outputs.append(combine(expansion, below, max_order - 1))
+        tail = combine(expansion[1:], below, max_order - 1)
+        shares.append(Share(v, tail, downstream[index]))
+    top = contract_top(shares, p, max_order, network.n_outputs)
+    if max_order == 1:
+        top += downstream[0]
+    return [*_padded(outputs[-1], p, max_order - 1), top]
+
+
+def expand_layers(
+    network: Network, expansions: Expansions, max_order: int
+) -> list[tuple[Graded, Graded]]:
+    """Write out every neuron's polynomial before and after its activation, all degrees.
+
+    Returns
+    -------
+    list of (input, output)
+        Degree blocks (N_d, h_l), as many degrees as each can have.
+    """
+    product = BlockProduct(network.n_features)
+    inputs = _identity(network.n_features, max_order)
+    return list(_walk(network, expansions, inputs, max_order, product))
+
+
+def predict_rays(
+    network: Network, expansions: Expansions, max_order: int, z: FloatArray
+) -> FloatArray:
+    """Evaluate the truncated polynomial network on rows in working coordinates.
+
+    Parameters
+    ----------
+    z
+        Array (n, p).
+
+    Returns
+    -------
+    array (n, n_outputs)
+    """
+    widest = max(layer.n_outputs for layer in network.layers)
+    step = max(64, BATCH_SIZE // widest)
+    out = np.empty((len(z), network.n_outputs))
+    for begin in range(0, len(z), step):
+        rows = z[begin : begin + step]
+        parts = ray_parts(network, expansions, max_order, rows)
+        out[begin : begin + step] = sum(parts[1:], start=parts[0])
+    return out
+
+
+def ray_parts(network: Network, expansions: Expansions, max_order: int, z: FloatArray) -> Graded:
+    """Give the values of the homogeneous parts of the outputs: entry d is (n, n_outputs)."""
+    inputs = [np.zeros((1, z.shape[1])), z]
+    *_, (_, output) = _walk(network, expansions, inputs, max_order, RayProduct(len(z)))
+    return output
+
+
+def affine(network: Network, index: int, outputs: Sequence[Graded]) -> Graded:
+    """Feed layer ``index`` (1-based): the graded potential from the graded outputs so far."""
+    sources = network.sources(index)
+    length = max(len(outputs[source]) for source, _ in sources)
+    result: Graded = []
+    for degree in range(length):
+        parts = [outputs[s][degree] @ m for s, m in sources if degree < len(outputs[s])]
+        result.append(sum(parts[1:], start=parts[0]))
+    result[0] = result[0] + network.layers[index - 1].bias
+    return result
+
+
+def _walk(
+    network: Network, expansions: Expansions, inputs: Graded, max_order: int, product: Product
+) -> Iterator[tuple[Graded, Graded]]:
+    outputs = [inputs]
+    for index, expansion in enumerate(expansions, start=1):
+        potential = affine(network, index, outputs)
+        outputs.append(compose(potential, expansion, max_order, product))
+        yield potential, outputs[-1]
+
+
+def _identity(p: int, max_order: int) -> Graded:
+    """Write the inputs as polynomials of themselves."""
+    constant = [np.zeros((1, p))]
+    return [*constant, np.eye(p)] if max_order >= 1 else constant
+
+
+def _padded(blocks: Graded, p: int, max_order: int) -> Graded:
+    """Fill up degrees that a network of low order cannot reach with zeros."""
+    product, width = BlockProduct(p), blocks[0].shape[1]
+    missing = range(len(blocks), max_order + 1)
+    return [*blocks, *(product.empty(degree, width) for degree in missing)]
+
+
+def _downstream(network: Network, expansions: Expansions) -> list[FloatArray]:
+    """Sweep backwards: the linear map from each source's top block to the outputs'.
+
+    Returns
+    -------
+    list of arrays (h_s, n_outputs), s = 0 (the input) … number of layers
+    """
+    widths = [network.n_features, *(layer.n_outputs for layer in network.layers)]
+    maps = [np.zeros((width, network.n_outputs)) for width in widths]
+    maps[-1] = np.eye(network.n_outputs)
+    for index in range(len(expansions), 0, -1):
+        expansion = expansions[index - 1]
+        slope = expansion[1] if len(expansion) > 1 else np.zeros(expansion.shape[1])
+        through = slope[:, None] * maps[index]
+        for source, matrix in network.sources(index):
+            maps[source] = maps[source] + matrix @ through
+    return maps

@@ -1,0 +1,107 @@
+"""Errors and warnings: each says what failed, where, expected and found, and the remedy."""
+
+from __future__ import annotations
+
+__all__ = [
+    "InvalidInputError",
+    "InvalidNetworkError",
+    "MissingDependencyError",
+    "NN2PolyError",
+    "NN2PolyWarning",
+    "NoSeriesError",
+    "RadiusWarning",
+    "StorageError",
+    "TooManyTermsError",
+    "UnknownTermError",
+    "UnsupportedModelError",
+]
+
+
+class NN2PolyError(Exception):
+    """Base of every error that nn2poly raises on purpose.
+
+    Parameters
+    ----------
+    what
+        One sentence: what failed.
+    where, expected, found, remedy
+        The rest of the story, each optional, each kept as an attribute.
+
+    Examples
+    --------
+    >>> print(NN2PolyError("Bad bias.", where="layer 2", expected="(5,)", found="(4,)"))
+    Bad bias.
+      where: layer 2
+      expected: (5,)
+      found: (4,)
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        expected: str | None = None,
+        found: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.what, self.where, self.expected = what, where, expected
+        self.found, self.remedy = found, remedy
+        parts = {"where": where, "expected": expected, "found": found, "remedy": remedy}
+        self.message = "\n".join([what, *(f"  {k}: {v}" for k, v in parts.items() if v)])
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class InvalidInputError(NN2PolyError, ValueError):
+    """An argument or a table of data cannot be used."""
+
+
+class InvalidNetworkError(NN2PolyError, ValueError):
+    """The weights do not make a network: shapes that do not chain, NaN, infinities."""
+
+
+class UnsupportedModelError(NN2PolyError, TypeError):
+    """The model holds a part that is not a feed-forward network."""
+
+
+class NoSeriesError(NN2PolyError, ValueError):
+    """An activation has no Taylor series at the requested centre."""
+
+
+class UnknownTermError(NN2PolyError, KeyError):
+    """A term or a feature is not part of the polynomial."""
+
+
+class StorageError(NN2PolyError, ValueError):
+    """A file is not a polynomial that this version can trust."""
+
+
+class MissingDependencyError(NN2PolyError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class TooManyTermsError(NN2PolyError, MemoryError):
+    """The polynomial would not fit in memory.
+
+    Attributes
+    ----------
+    n_terms
+        Number of terms that were asked for.
+    n_bytes
+        Memory that they would need.
+    """
+
+    def __init__(self, what: str, *, n_terms: int, n_bytes: int, remedy: str) -> None:
+        self.n_terms, self.n_bytes = n_terms, n_bytes
+        super().__init__(what, remedy=remedy)
+
+
+class NN2PolyWarning(UserWarning):
+    """Base of every warning that nn2poly gives."""
+
+
+class RadiusWarning(NN2PolyWarning):
+    """The weights can drive a potential outside the radius of convergence of its series."""

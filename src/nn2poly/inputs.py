@@ -1,0 +1,392 @@
+"""Check what users pass, before any algebra: data, orders, choices and names."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from reprlib import repr as short_repr
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nn2poly.errors import InvalidInputError
+
+__all__ = [
+    "as_matrix",
+    "check_choice",
+    "check_names",
+    "check_order",
+    "default_names",
+    "frame_columns",
+]
+
+_MAX_ORDER = 100
+_MAX_LISTED = 10
+_A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
+
+# What sparse matrices and lazy frames call the step to plain data; NumPy would wrap them whole.
+_UNPACK = ("toarray", "collect")
+
+
+def as_matrix(
+    X: object,
+    *,
+    feature_names: tuple[str, ...] | None,
+    n_features: int | None,
+    where: str,
+    allow_nan: bool = False,
+) -> NDArray[np.float64]:
+    """Turn a table of numbers into a C-contiguous float64 matrix, or say why it cannot be one.
+
+    Parameters
+    ----------
+    X
+        ``(n, p)`` array, list of rows, torch tensor, pandas or polars data frame.
+    feature_names
+        The p names. A data frame is matched by name: its columns are put in this order and
+        extra ones ignored. With None the columns are taken by position.
+    n_features
+        The p to insist on; None takes it from ``feature_names``, or accepts any.
+    where
+        The call to name in messages.
+    allow_nan
+        Let NaN through. Infinities are refused either way.
+
+    Returns
+    -------
+    ndarray of shape (n, p)
+        It may share memory with ``X``.
+
+    Raises
+    ------
+    InvalidInputError
+        When ``X`` is not a finite numeric table with at least one row and the p columns.
+
+    Examples
+    --------
+    >>> as_matrix([[1, 2], [3, 4]], feature_names=None, n_features=2, where="predict")
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    if n_features is None and feature_names is not None:
+        n_features = len(feature_names)
+    labels = frame_columns(X)
+    if labels is None:
+        matrix = _array_matrix(X, where)
+        _check_width(matrix.shape[1], n_features, where)
+    else:
+        matrix = _frame_matrix(X, labels, feature_names, n_features, where)
+    _check_finite(matrix, feature_names or labels or range(matrix.shape[1]), allow_nan, where)
+    return matrix
+
+
+def frame_columns(X: object) -> tuple[str, ...] | None:
+    """Return the column labels, as strings, if ``X`` is a data frame; else None.
+
+    Examples
+    --------
+    >>> frame_columns([[1.0, 2.0]]) is None
+    True
+    """
+    # Ask the type: a column called "collect" is an attribute of a pandas frame.
+    kind = type(X)
+    if not (hasattr(kind, "columns") and hasattr(kind, "dtypes")) or hasattr(kind, "collect"):
+        return None
+    frame: Any = X
+    return tuple(str(label) for label in frame.columns)
+
+
+def check_order(max_order: object, *, where: str = "max_order") -> int:
+    """Return the order as an int between 1 and 100.
+
+    Examples
+    --------
+    >>> check_order(3)
+    3
+    """
+    order = _integer(max_order)
+    if order is None:
+        what, remedy = "The order must be an integer.", "pass an int, for example max_order=2"
+    elif 1 <= order <= _MAX_ORDER:
+        return order
+    else:
+        what = "The order is out of range."
+        remedy = "2 or 3 suits most networks: the number of terms grows like p**max_order"
+    expected, found = f"an integer from 1 to {_MAX_ORDER}", _described(max_order)
+    raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
+
+
+def check_choice(value: object, choices: Sequence[str], *, name: str) -> str:
+    """Return ``value`` if it is one of the choices.
+
+    Examples
+    --------
+    >>> check_choice("taylor", ("taylor", "local"), name="method")
+    'taylor'
+    """
+    if isinstance(value, str) and value in choices:
+        return value
+    near = _nearest(value, choices) if isinstance(value, str) else None
+    expected = "one of " + ", ".join(map(repr, choices))
+    remedy = f"did you mean {near!r}?" if near else f"pass one of these as {name}"
+    raise InvalidInputError(
+        f"Unknown {name}.", where=name, expected=expected, found=_described(value), remedy=remedy
+    )
+
+
+def default_names(prefix: str, count: int) -> tuple[str, ...]:
+    """Count from 1 after the prefix; a single output is plain ``"y"``.
+
+    Examples
+    --------
+    >>> default_names("x", 1), default_names("y", 1), default_names("y", 2)
+    (('x1',), ('y',), ('y1', 'y2'))
+    """
+    if prefix == "y" and count == 1:
+        return (prefix,)
+    return tuple(f"{prefix}{i}" for i in range(1, count + 1))
+
+
+def check_names(
+    names: Iterable[str] | None, count: int, *, kind: str, default_prefix: str
+) -> tuple[str, ...]:
+    """Return ``count`` distinct non-empty names, the default ones for None.
+
+    Parameters
+    ----------
+    names
+        The names in order, or None.
+    count
+        How many there must be.
+    kind
+        ``"feature"`` or ``"output"``; messages speak of ``feature_names``.
+    default_prefix
+        Passed to :func:`default_names`.
+
+    Examples
+    --------
+    >>> check_names(["rm", "lstat"], 2, kind="feature", default_prefix="x")
+    ('rm', 'lstat')
+    """
+    if names is None:
+        return default_names(default_prefix, count)
+    listed = _ordered(names, f"{kind}_names")
+    problem = _names_problem(listed, count)
+    if problem is None:
+        return tuple(str(name) for name in listed)
+    what, expected = f"The {kind} names cannot be used.", _plural(count, "distinct string")
+    raise InvalidInputError(
+        what, where=f"{kind}_names", expected=expected, found=problem[0], remedy=problem[1]
+    )
+
+
+def _integer(value: object) -> int | None:
+    """Return the value as an int if it is one; True is not, nor is 2.0."""
+    candidate: Any = value
+    try:
+        return None if isinstance(value, bool | np.bool_) else operator.index(candidate)
+    except TypeError:
+        return None
+
+
+def _ordered(names: object, where: str) -> list[object]:
+    """List the names; one string and a set are refused: their order is not the user's."""
+    if isinstance(names, Iterable) and not isinstance(names, str | bytes | set | frozenset):
+        return list(names)
+    what, expected = "Names must come in order, one by one.", "a list or a tuple of strings"
+    remedy = f"write {where}=[{names!r}]" if isinstance(names, str) else "pass a list"
+    raise InvalidInputError(
+        what, where=where, expected=expected, found=_described(names), remedy=remedy
+    )
+
+
+def _names_problem(names: list[object], count: int) -> tuple[str, str] | None:
+    """Return what is wrong with the names and the remedy, or None."""
+    if strangers := [name for name in names if not isinstance(name, str)]:
+        kinds = ", ".join(sorted({type(name).__name__ for name in strangers}))
+        return f"{_listed(strangers)} ({kinds})", "convert them: [str(name) for name in names]"
+    if len(names) != count:
+        return _plural(len(names), "name"), "give one name for each, in the order of the network"
+    if empty := [i for i, name in enumerate(names) if not str(name).strip()]:
+        return f"an empty name at position {_listed(empty)}", "give each a name, or pass None"
+    if repeated := [name for name, times in Counter(names).items() if times > 1]:
+        return f"{_listed(repeated)} more than once", "rename the repeated ones"
+    return None
+
+
+def _array_matrix(X: object, where: str) -> NDArray[np.float64]:
+    array = _read_array(X, where)
+    if array.ndim and not array.shape[0]:
+        raise _no_rows(where)
+    if array.ndim == 2 and array.dtype.kind in "biuf":
+        return _to_float(array)
+    if array.ndim and array.dtype.kind not in "biuf":
+        what, expected = "The data are not real numbers.", "bool, int or float entries"
+        remedy = "encode text as numbers, missing values as NaN, then np.asarray(X, dtype=float)"
+    else:
+        what, expected = "The data must have two dimensions.", "rows and columns, (n, p)"
+        remedy = _reshape_remedy(X) if array.ndim == 1 else f"pass {_A_TABLE}"
+    found = f"{type(X).__name__} of shape {array.shape} and dtype {array.dtype}"
+    raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
+
+
+def _read_array(X: object, where: str) -> NDArray[Any]:
+    """Read anything but a frame as an array, of whatever shape and dtype."""
+    what, found = "The data cannot be read as an array.", type(X).__name__
+    if method := next((name for name in _UNPACK if hasattr(type(X), name)), None):
+        remedy = f"pass X.{method}()"
+        raise InvalidInputError(what, where=where, expected=_A_TABLE, found=found, remedy=remedy)
+    data: Any = X
+    is_torch = all(hasattr(type(X), name) for name in ("detach", "cpu", "numpy"))
+    try:
+        return np.asanyarray(data.detach().cpu().numpy() if is_torch else data)
+    except (TypeError, ValueError, RuntimeError) as error:
+        found = f"{found}: {error}"
+        remedy = "pass X.float(), dense" if is_torch else "give every row the same length"
+        raise InvalidInputError(
+            what, where=where, expected=_A_TABLE, found=found, remedy=remedy
+        ) from error
+
+
+def _to_float(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Convert to float64; masked entries become NaN instead of the numbers under the mask."""
+    with np.errstate(over="ignore"):  # a long double beyond float64 is reported as infinite
+        if isinstance(array, np.ma.MaskedArray):
+            array = np.ma.filled(array.astype(np.float64), np.nan)
+        return np.ascontiguousarray(np.asarray(array), dtype=np.float64)
+
+
+def _reshape_remedy(X: object) -> str:
+    # A list and a pandas Series have no reshape.
+    is_array = isinstance(X, np.ndarray) or hasattr(type(X), "detach")
+    data = "X" if is_array else "np.asarray(X)"
+    return f"{data}.reshape(1, -1) if it is one row, {data}.reshape(-1, 1) if it is one column"
+
+
+def _frame_matrix(
+    frame: Any,
+    labels: tuple[str, ...],
+    names: tuple[str, ...] | None,
+    n_features: int | None,
+    where: str,
+) -> NDArray[np.float64]:
+    if not len(frame):
+        raise _no_rows(where)
+    if names is None:
+        _check_width(len(labels), n_features, where)
+        positions = list(range(len(labels)))
+    else:
+        positions = _match_columns(labels, names, where)
+    columns = [_frame_column(frame, j) for j in positions]
+    _check_dtypes([labels[j] for j in positions], columns, where)
+    matrix = np.empty((len(frame), len(columns)))
+    for j, column in enumerate(columns):
+        matrix[:, j] = _column_values(column)
+    return matrix
+
+
+def _match_columns(labels: tuple[str, ...], names: tuple[str, ...], where: str) -> list[int]:
+    """Return the position of each name among the labels."""
+    position, counts = {label: j for j, label in enumerate(labels)}, Counter(labels)
+    if missing := [name for name in names if name not in position]:
+        what = f"The data frame lacks {_plural(len(missing), 'column')} of the network."
+        expected, found = f"columns {_listed(names)}", f"no {_listed(missing)}"
+        wanted = set(names)
+        remedy = _rename_remedy(missing, [label for label in labels if label not in wanted])
+    elif repeated := [name for name in names if counts[name] > 1]:
+        what, expected = "The data frame repeats column names.", "each needed column once"
+        found, remedy = f"{_listed(repeated)} more than once", "drop or rename the extra columns"
+    else:
+        return [position[name] for name in names]
+    raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
+
+
+def _rename_remedy(missing: list[str], spare: list[str]) -> str:
+    near = ((name, _nearest(name, spare)) for name in missing[:_MAX_LISTED])
+    hints = ", ".join(f"{label!r} for {name!r}" for name, label in near if label)
+    add = "add or rename the columns, or pass an array in the order of the network"
+    return f"{add}; did you mean {hints}?" if hints else add
+
+
+def _frame_column(frame: Any, j: int) -> Any:
+    # By position in pandas, where labels may repeat or not be strings.
+    return frame.iloc[:, j] if hasattr(type(frame), "iloc") else frame[frame.columns[j]]
+
+
+def _check_dtypes(labels: list[str], columns: list[Any], where: str) -> None:
+    pairs = zip(labels, columns, strict=True)
+    if bad := [f"{label!r} ({c.dtype})" for label, c in pairs if not _is_numeric(c.dtype)]:
+        what = f"{_plural(len(bad), 'column')} of the data frame cannot be used as numbers."
+        expected, found = "bool, int or float columns", _listed(bad, str)
+        remedy = "encode them as numbers, the same way as in training"
+        raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
+
+
+def _is_numeric(dtype: Any) -> bool:
+    if hasattr(dtype, "kind"):  # NumPy's and pandas' dtypes
+        return str(dtype.kind) in "biuf"
+    return bool(dtype.is_numeric()) or str(dtype) == "Boolean"  # polars'
+
+
+def _column_values(column: Any) -> NDArray[np.float64]:
+    """Return the column as floats of shape (n,), missing values as NaN."""
+    if hasattr(column.dtype, "kind"):
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(column.cast(float).to_numpy())
+
+
+def _check_width(found: int, expected: int | None, where: str) -> None:
+    if found and (expected is None or found == expected):
+        return
+    what, counted = "The data have the wrong number of columns.", _plural(found, "column")
+    wanted = "at least 1 column" if expected is None else _plural(expected, "column")
+    remedy = "pass one column for each input of the network, in its order, without the target"
+    raise InvalidInputError(what, where=where, expected=wanted, found=counted, remedy=remedy)
+
+
+def _check_finite(
+    matrix: NDArray[np.float64], names: Sequence[object], allow_nan: bool, where: str
+) -> None:
+    bad = np.isinf(matrix) if allow_nan else ~np.isfinite(matrix)
+    rows, columns = np.flatnonzero(bad.any(axis=1)), np.flatnonzero(bad.any(axis=0))
+    if not rows.size:
+        return
+    what = f"The data hold {'' if allow_nan else 'NaN or '}infinite values."
+    listed = _listed([names[j] for j in columns.tolist()])
+    found = (
+        f"{rows.size:,} of {_plural(len(matrix), 'row')} (the first is row {rows[0]}), "
+        f"in {'column' if columns.size == 1 else 'columns'} {listed}"
+    )
+    expected, remedy = "finite numbers", "fill them in as in training, or drop those rows"
+    raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
+
+
+def _no_rows(where: str) -> InvalidInputError:
+    what, remedy = "The data are empty.", "check the filter or the split that made the data"
+    return InvalidInputError(
+        what, where=where, expected="at least 1 row", found="0 rows", remedy=remedy
+    )
+
+
+def _nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate closest in spelling, whatever its case, or None."""
+    folded = {candidate.casefold(): candidate for candidate in candidates}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    return folded[close[0]] if close else None
+
+
+def _listed(items: Sequence[object], show: Any = repr) -> str:
+    more = len(items) - _MAX_LISTED
+    text = ", ".join(show(item) for item in items[:_MAX_LISTED])
+    return f"{text}, … and {more:,} more" if more > 0 else text
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _described(value: object) -> str:
+    return f"{short_repr(value)} ({type(value).__name__})"

@@ -1,0 +1,1 @@
+"""Networks as plain NumPy arrays, and the readers that bring them from other packages."""

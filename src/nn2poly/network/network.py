@@ -1,0 +1,338 @@
+"""`Layer` and `Network`: what was read, in float64 NumPy, free of any framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.errors import InvalidNetworkError
+from nn2poly.inputs import as_matrix, check_choice, check_names
+from nn2poly.links import LINKS
+from nn2poly.network.activations import Activation, activation
+
+FloatArray = npt.NDArray[np.float64]
+# Rows of a forward pass that are worked on at a time.
+BATCH_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Layer:
+    """A dense layer: ``activation(inputs @ weights + bias)``.
+
+    Parameters
+    ----------
+    weights
+        Array (n_inputs, n_outputs), applied to the output of the layer before.
+    bias
+        Array (n_outputs,); none means zero.
+    activation
+        A name of the table, an `Activation`, or any vectorised function.
+    skips
+        Extra linear inputs, ``{source: array (n_source, n_outputs)}``: source 0 is the
+        network's input, source k the output of its k-th layer. A residual sum is a skip.
+
+    Examples
+    --------
+    >>> Layer([[1.0], [2.0]], [0.5], "tanh")
+    Layer(2 → 1, tanh)
+    """
+
+    weights: FloatArray
+    bias: FloatArray
+    activation: Activation
+    skips: Mapping[int, FloatArray]
+
+    def __init__(
+        self,
+        weights: npt.ArrayLike,
+        bias: npt.ArrayLike | None = None,
+        activation: str | Activation | Callable[[FloatArray], FloatArray] = "linear",
+        skips: Mapping[int, npt.ArrayLike] | None = None,
+    ) -> None:
+        matrix = _real_array(weights, 2, "weights")
+        set_field = object.__setattr__
+        set_field(self, "weights", matrix)
+        vector = np.zeros(matrix.shape[1]) if bias is None else _real_array(bias, 1, "bias")
+        set_field(self, "bias", vector)
+        set_field(self, "activation", _activation(activation))
+        extra = {int(k): _real_array(v, 2, f"skip from {k}") for k, v in (skips or {}).items()}
+        set_field(self, "skips", MappingProxyType(extra))
+
+    @property
+    def n_inputs(self) -> int:
+        """Width of the layer before."""
+        return int(self.weights.shape[0])
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of neurons."""
+        return int(self.weights.shape[1])
+
+    def __repr__(self) -> str:
+        skips = f", skips from {sorted(self.skips)}" if self.skips else ""
+        return f"Layer({self.n_inputs} → {self.n_outputs}, {self.activation.name}{skips})"
+
+
+def _activation(spec: str | Activation | Callable[[FloatArray], FloatArray]) -> Activation:
+    # The constructor's parameter hides the function of the same name.
+    return activation(spec)
+
+
+def _real_array(values: npt.ArrayLike, ndim: int, kind: str) -> FloatArray:
+    """Copy ``values`` to a read-only float64 array of ``ndim`` dimensions."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InvalidNetworkError(
+            f"The {kind} of a layer are not a rectangular array.", found=str(error)
+        ) from error
+    if array.dtype.kind not in "fiub" or array.ndim != ndim or 0 in array.shape:
+        raise InvalidNetworkError(
+            f"The {kind} of a layer cannot be used.",
+            expected=f"a non-empty {ndim}-dimensional array of real numbers",
+            found=f"shape {array.shape}, dtype {array.dtype}",
+            remedy="pass weights as (n_inputs, n_outputs) and the bias as (n_outputs,)",
+        )
+    result = np.array(array, dtype=np.float64, order="C")
+    result.setflags(write=False)
+    return result
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Network:
+    """A feed-forward network, ready to be converted.
+
+    Parameters
+    ----------
+    layers
+        The layers in order, the output layer last.
+    feature_names, output_names
+        Names; none when the model brought none.
+    classes
+        The labels of a classifier, in the order of its outputs.
+    link
+        How raw outputs become probabilities: ``"identity"``, ``"sigmoid"``, ``"softmax"``.
+    center, scale
+        The coordinates in which the first layer sees its inputs: ``z = (x - center) / scale``.
+
+    Examples
+    --------
+    >>> net = Network([Layer([[1.0], [-1.0]], [0.0], "tanh"), Layer([[2.0]], [1.0])])
+    >>> net
+    Network(2 → 1 tanh → 1 linear)
+    >>> net.predict([[0.5, 0.5]])
+    array([1.])
+    """
+
+    layers: tuple[Layer, ...]
+    feature_names: tuple[str, ...] | None
+    output_names: tuple[str, ...] | None
+    classes: tuple[Any, ...] | None
+    link: str
+    center: FloatArray
+    scale: FloatArray
+
+    def __init__(
+        self,
+        layers: Iterable[Layer],
+        feature_names: Iterable[str] | None = None,
+        output_names: Iterable[str] | None = None,
+        classes: Iterable[Any] | None = None,
+        link: str = "identity",
+        center: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
+    ) -> None:
+        chain = tuple(layers)
+        _check_layers(chain)
+        p, k = chain[0].n_inputs, chain[-1].n_outputs
+        set_field = object.__setattr__
+        set_field(self, "layers", chain)
+        set_field(self, "feature_names", _names(feature_names, p, "feature", "x"))
+        set_field(self, "output_names", _names(output_names, k, "output", "y"))
+        set_field(self, "classes", None if classes is None else tuple(classes))
+        set_field(self, "link", check_choice(link, LINKS, name="link"))
+        set_field(self, "center", _coordinate(center, p, "center"))
+        set_field(self, "scale", _coordinate(scale, p, "scale"))
+        if not np.all(self.scale > 0):
+            raise InvalidNetworkError("The scale of every input must be positive.")
+
+    @property
+    def n_features(self) -> int:
+        """Number of inputs p."""
+        return self.layers[0].n_inputs
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.layers[-1].n_outputs
+
+    def sources(self, index: int) -> list[tuple[int, FloatArray]]:
+        """List what feeds layer ``index`` (1-based): pairs of source and matrix.
+
+        Source 0 is the input, source k the output of layer k.
+        """
+        layer = self.layers[index - 1]
+        return [(index - 1, layer.weights), *layer.skips.items()]
+
+    def outputs_by_layer(self, z: FloatArray) -> list[FloatArray]:
+        """Run a forward pass on inputs in working coordinates.
+
+        Parameters
+        ----------
+        z
+            Array (n, p), already ``(x - center) / scale``.
+
+        Returns
+        -------
+        list of arrays (n, h_l)
+            The input itself, then every layer's output.
+        """
+        outputs = [z]
+        for index, layer in enumerate(self.layers, start=1):
+            outputs.append(layer.activation(self.potential(index, outputs)))
+        return outputs
+
+    def potential(self, index: int, outputs: list[FloatArray]) -> FloatArray:
+        """Sum what feeds layer ``index`` (1-based), given the outputs of all sources so far."""
+        total = self.layers[index - 1].bias
+        for source, matrix in self.sources(index):
+            total = total + outputs[source] @ matrix
+        return total
+
+    def predict(self, X: Any) -> FloatArray:
+        """Compute the raw outputs (before the link).
+
+        Parameters
+        ----------
+        X
+            Array or data frame (n, p) in raw units.
+
+        Returns
+        -------
+        array (n,) for one output, (n, n_outputs) for several
+        """
+        z = self.to_working(self.check_data(X))
+        parts = [
+            self.outputs_by_layer(z[i : i + BATCH_ROWS])[-1] for i in range(0, len(z), BATCH_ROWS)
+        ]
+        raw = np.concatenate(parts)
+        return raw[:, 0] if self.n_outputs == 1 else raw
+
+    def check_data(self, X: Any) -> FloatArray:
+        """Check a table of inputs and put its columns in the network's order: (n, p)."""
+        return as_matrix(X, feature_names=self.feature_names, n_features=self.n_features, where="X")
+
+    def to_working(self, X: FloatArray) -> FloatArray:
+        """Change raw inputs (n, p) to working coordinates."""
+        z: FloatArray = (X - self.center) / self.scale
+        return z
+
+    def recentered(self, center: npt.ArrayLike, scale: npt.ArrayLike) -> Network:
+        """Give the same network in other working coordinates, folded into its matrices."""
+        new_center = _coordinate(center, self.n_features, "center")
+        new_scale = _coordinate(scale, self.n_features, "scale")
+        factor, shift = new_scale / self.scale, (new_center - self.center) / self.scale
+        layers = []
+        for index, layer in enumerate(self.layers, start=1):
+            matrices = dict(self.sources(index))
+            bias = layer.bias
+            if 0 in matrices:
+                bias = bias + shift @ matrices[0]
+                matrices[0] = factor[:, None] * matrices[0]
+            main = matrices.pop(index - 1)
+            layers.append(Layer(main, bias, layer.activation, matrices))
+        return replace(self, layers=tuple(layers), center=new_center, scale=new_scale)
+
+    def named(
+        self, feature_names: Iterable[str] | None, output_names: Iterable[str] | None = None
+    ) -> Network:
+        """Give the same network with other names; None keeps what there is."""
+        given = {"feature_names": feature_names, "output_names": output_names}
+        changes: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        return replace(self, **changes)
+
+    def __repr__(self) -> str:
+        chain = " → ".join(f"{layer.n_outputs} {layer.activation.name}" for layer in self.layers)
+        link = "" if self.link == "identity" else f", link={self.link}"
+        return f"Network({self.n_features} → {chain}{link})"
+
+
+def _names(
+    names: Iterable[str] | None, count: int, kind: str, prefix: str
+) -> tuple[str, ...] | None:
+    """Check given names; None stays None, so that a data frame may still bring them."""
+    if names is None:
+        return None
+    return check_names(names, count, kind=kind, default_prefix=prefix)
+
+
+def _coordinate(values: npt.ArrayLike, count: int, name: str) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape not in ((), (count,)) or not np.all(np.isfinite(array)):
+        raise InvalidNetworkError(
+            f"The {name} of the inputs cannot be used.",
+            expected=f"a finite number or {count} of them",
+            found=f"shape {array.shape}",
+        )
+    result = np.broadcast_to(array, (count,)).copy()
+    result.setflags(write=False)
+    return result
+
+
+def _check_layers(layers: tuple[Layer, ...]) -> None:
+    if not layers:
+        raise InvalidNetworkError(
+            "A network needs at least one layer.", remedy="pass a list of nn2poly.Layer"
+        )
+    widths = [layers[0].n_inputs, *(layer.n_outputs for layer in layers)]
+    for index, layer in enumerate(layers, start=1):
+        _check_finite(layer, index)
+        if layer.bias.shape != (layer.n_outputs,):
+            raise InvalidNetworkError(
+                f"The bias of layer {index} does not match its weights.",
+                where=f"layer {index}",
+                expected=f"shape ({layer.n_outputs},), one per column of the weights",
+                found=f"shape {layer.bias.shape}",
+            )
+        for source, matrix in ((index - 1, layer.weights), *layer.skips.items()):
+            _check_chain(widths, index, source, matrix)
+
+
+def _check_chain(widths: list[int], index: int, source: int, matrix: FloatArray) -> None:
+    origin = "the input" if source == 0 else f"layer {source}"
+    if not 0 <= source < index:
+        raise InvalidNetworkError(
+            f"Layer {index} cannot take its input from layer {source}.",
+            where=f"layer {index}",
+            expected=f"a source from 0 (the input) to {index - 1}",
+            found=str(source),
+        )
+    if matrix.shape != (widths[source], widths[index]):
+        raise InvalidNetworkError(
+            f"Layer {index} does not fit {origin}.",
+            where=f"between {origin} and layer {index}",
+            expected=f"weights of shape ({widths[source]}, {widths[index]})",
+            found=f"shape {matrix.shape}",
+            remedy="weights are (n_inputs, n_outputs); transpose them if they come from PyTorch",
+        )
+
+
+def _check_finite(layer: Layer, index: int) -> None:
+    parts = {"weights": layer.weights, "bias": layer.bias}
+    parts |= {f"skip from {source}": matrix for source, matrix in layer.skips.items()}
+    for name, array in parts.items():
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            place = tuple(int(i) for i in bad[0])
+            raise InvalidNetworkError(
+                f"The {name} of layer {index} hold NaN or infinite values.",
+                where=f"layer {index}, {name}{list(place)}",
+                expected="finite numbers",
+                found=f"{len(bad)} of {array.size} not finite, first {array[place]}",
+                remedy="the training diverged or the file is damaged; train again",
+            )

@@ -1,0 +1,1 @@
+"""The polynomial: explicit terms, names and units; it knows nothing of networks."""

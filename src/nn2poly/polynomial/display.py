@@ -1,0 +1,86 @@
+"""How a polynomial shows itself: a line of facts, the formula, the largest terms."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nn2poly.polynomial import sparse
+from nn2poly.polynomial.terms import term_name
+
+if TYPE_CHECKING:
+    from nn2poly.polynomial.polynomial import Polynomial
+
+# How many terms a formula shows, and how many outputs.
+SHOWN_TERMS = 6
+SHOWN_OUTPUTS = 3
+
+
+def units(poly: Polynomial) -> str:
+    """Say in which coordinates the coefficients are.
+
+    Examples
+    --------
+    >>> from nn2poly.polynomial.polynomial import Polynomial
+    >>> units(Polynomial([[0.0], [1.0]], 1, ["t"]))
+    'coefficients per raw unit'
+    """
+    if np.all(poly.scale == 1.0) and not np.any(poly.center):
+        return "coefficients per raw unit"
+    return "coefficients per scaled unit, (x - center) / scale; .rebase() gives raw units"
+
+
+def facts(poly: Polynomial) -> str:
+    """Count features, order, terms and outputs in one line."""
+    link = "" if poly.link == "identity" else f", {poly.link} link"
+    plural = "" if poly.n_outputs == 1 else "s"
+    features = "feature" if poly.n_features == 1 else "features"
+    return (
+        f"{poly.n_features} {features}, order {poly.max_order}, {poly.n_terms:,} terms, "
+        f"{poly.n_outputs} output{plural}{link}"
+    )
+
+
+def formula(poly: Polynomial, output: int = 0) -> str:
+    """Write the intercept and the largest terms of one output.
+
+    Examples
+    --------
+    >>> from nn2poly.polynomial.polynomial import Polynomial
+    >>> formula(Polynomial([[1.5], [-2.0], [0.25]], 1, ["rm", "lstat"]))
+    'y = 1.5 - 2 rm + 0.25 lstat'
+    """
+    values = poly.coefficients[:, output]
+    size = np.abs(values)
+    size[poly.terms.orders() == 0] = np.inf
+    places = sparse.largest(size, SHOWN_TERMS + 1).tolist()
+    parts = []
+    for i in places:
+        name = term_name(poly.terms[i], poly.feature_names)
+        sign = "-" if values[i] < 0 else "+"
+        parts.append(f"{sign} {abs(values[i]):.4g}" + ("" if name == "1" else f" {name}"))
+    text = " ".join(parts).removeprefix("+ ")
+    rest = poly.n_terms - len(places)
+    more = f" + … {rest:,} more" if rest else ""
+    return f"{poly.output_names[output]} = {text}{more}"
+
+
+def text(poly: Polynomial) -> str:
+    """Give the `repr`: facts, then a formula per output."""
+    lines = [f"Polynomial({facts(poly)}; {units(poly)})"]
+    lines += [f"  {formula(poly, k)}" for k in range(min(poly.n_outputs, SHOWN_OUTPUTS))]
+    if poly.n_outputs > SHOWN_OUTPUTS:
+        lines.append(f"  … {poly.n_outputs - SHOWN_OUTPUTS} more outputs")
+    return "\n".join(lines)
+
+
+def html(poly: Polynomial) -> str:
+    """Give the notebook view: facts, formulas and the ten largest terms, all escaped."""
+    formulas = "".join(
+        f"<p><code>{escape(formula(poly, k))}</code></p>"
+        for k in range(min(poly.n_outputs, SHOWN_OUTPUTS))
+    )
+    head = f"<p><strong>Polynomial</strong>: {escape(facts(poly))}</p>"
+    return f"<div>{head}{formulas}{poly.top(10)._repr_html_()}</div>"

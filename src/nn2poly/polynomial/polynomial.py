@@ -1,0 +1,423 @@
+"""`Polynomial`: the terms written out, with names, units and a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.algebra.coordinates import substitute
+from nn2poly.algebra.graded import FloatArray, Graded
+from nn2poly.algebra.monomials import IntArray, count_terms
+from nn2poly.errors import InvalidInputError, NN2PolyError, StorageError, UnknownTermError
+from nn2poly.inputs import (
+    as_matrix,
+    check_choice,
+    check_names,
+    check_order,
+    default_names,
+    frame_columns,
+)
+from nn2poly.links import LINKS, labels, probabilities
+from nn2poly.memory import check_terms
+from nn2poly.polynomial import display, sparse, storage
+from nn2poly.polynomial.evaluate import evaluate_blocks, evaluate_terms, term_values
+from nn2poly.polynomial.terms import Terms, offsets, parse_term, term_name
+from nn2poly.tables import Table
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Polynomial:
+    """An explicit polynomial in named features, one column of coefficients per output.
+
+    The coefficients belong to ``z = (x - center) / scale``; data always goes in as raw x.
+    Every method gives a new object.
+
+    Parameters
+    ----------
+    coefficients
+        Array (n_terms, n_outputs), terms in graded lexicographic order.
+    max_order
+        Highest total degree Q.
+    feature_names, output_names
+        Names; default ``x1 … xp`` and ``y`` (or ``y1 …``). Without feature names the number
+        of features must be given by ``center``.
+    classes, link
+        Of a classifier: its labels, and how raw outputs become probabilities.
+    center, scale
+        Arrays (p,) or numbers.
+    positions
+        Array (n_terms,), increasing: which terms of the full basis are present; None for all.
+    layers
+        Input and output polynomials of every layer, when they were kept.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[1.0], [2.0], [0.0], [0.0], [3.0], [0.0]], 2, ["rm", "lstat"])
+    >>> poly.predict([[1.0, 2.0]])
+    array([9.])
+    >>> poly.coefficient("rm lstat"), poly.coefficient((0, 1))
+    (3.0, 3.0)
+    """
+
+    coefficients: FloatArray
+    max_order: int
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    classes: tuple[Any, ...] | None
+    link: str
+    center: FloatArray
+    scale: FloatArray
+    positions: IntArray | None
+    layers: tuple[LayerPolynomials, ...]
+
+    def __init__(
+        self,
+        coefficients: npt.ArrayLike,
+        max_order: int,
+        feature_names: Iterable[str],
+        output_names: Iterable[str] | None = None,
+        classes: Iterable[Any] | None = None,
+        link: str = "identity",
+        center: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
+        positions: npt.ArrayLike | None = None,
+        layers: Iterable[LayerPolynomials] = (),
+    ) -> None:
+        set_field = object.__setattr__
+        values = _frozen(coefficients)
+        names = tuple(feature_names)
+        set_field(self, "max_order", _order(max_order))
+        set_field(
+            self,
+            "feature_names",
+            check_names(names, len(names), kind="feature", default_prefix="x"),
+        )
+        kept = None if positions is None else np.asarray(positions, dtype=np.intp)
+        set_field(self, "positions", kept)
+        if values.ndim != 2 or len(values) != len(self.terms) or not np.all(np.isfinite(values)):
+            raise InvalidInputError(
+                "The coefficients do not fit the terms.",
+                expected=f"finite, shape ({len(self.terms)}, n_outputs)",
+                found=f"shape {values.shape}",
+            )
+        set_field(self, "coefficients", values)
+        set_field(
+            self,
+            "output_names",
+            check_names(output_names, values.shape[1], kind="output", default_prefix="y"),
+        )
+        set_field(self, "classes", None if classes is None else tuple(classes))
+        set_field(self, "link", check_choice(link, LINKS, name="link"))
+        set_field(self, "center", _frozen(np.broadcast_to(np.asarray(center, float), len(names))))
+        set_field(self, "scale", _frozen(np.broadcast_to(np.asarray(scale, float), len(names))))
+        set_field(self, "layers", tuple(layers))
+
+    @classmethod
+    def from_terms(
+        cls,
+        terms: Iterable[Any],
+        coefficients: npt.ArrayLike,
+        feature_names: Sequence[str],
+        **options: Any,
+    ) -> Polynomial:
+        """Build a polynomial from a list of terms in any order and spelling.
+
+        Parameters
+        ----------
+        terms
+            Index tuples, tuples of names, or strings.
+        coefficients
+            Array (n_terms,) or (n_terms, n_outputs), in the same order.
+        feature_names
+            All features, used or not.
+        **options
+            ``output_names``, ``classes``, ``link``, ``center``, ``scale``.
+
+        Examples
+        --------
+        >>> poly = Polynomial.from_terms(["a b", "1"], [2.0, 5.0], ["a", "b"])
+        >>> list(poly.terms), poly.predict([[3.0, 4.0]])
+        ([(), (0, 1)], array([29.]))
+        """
+        parsed = [parse_term(term, feature_names) for term in terms]
+        order = max([1, *map(len, parsed)])
+        basis = Terms(len(feature_names), order)
+        values = np.asarray(coefficients, dtype=np.float64).reshape(len(parsed), -1)
+        positions, rows = sparse.sum_duplicates([basis.index(t) for t in parsed], values)
+        return cls(rows, order, feature_names, positions=positions, **options)
+
+    @property
+    def terms(self) -> Terms:
+        """The terms as tuples of 0-based feature indices, made when they are asked for."""
+        return Terms(self.n_features, self.max_order, self.positions)
+
+    @property
+    def n_features(self) -> int:
+        """Number of inputs p."""
+        return len(self.feature_names)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return int(self.coefficients.shape[1])
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms, the intercept included."""
+        return len(self.coefficients)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Compute the raw outputs (before the link).
+
+        Parameters
+        ----------
+        X
+            Array or data frame (n, p) in raw units; a frame is matched by column name.
+
+        Returns
+        -------
+        array (n,) for one output, (n, n_outputs) for several
+        """
+        raw = self._raw(X)
+        return raw[:, 0] if self.n_outputs == 1 else raw
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Compute probabilities through the link: (n, n_classes), or (n, n_labels)."""
+        return probabilities(self._raw(X), self.link)
+
+    def predict_label(self, X: Any) -> npt.NDArray[Any]:
+        """Choose the most probable class of every row: (n,), or (n, n_labels) of 0 and 1."""
+        return labels(self._raw(X), self.link, self.classes)
+
+    def contributions(self, X: Any) -> FloatArray:
+        """Split every prediction into its terms; their sum over terms is the prediction.
+
+        Returns
+        -------
+        array (n, n_terms, n_outputs)
+        """
+        z = self._working(X)
+        size = 8 * len(z) * self.n_terms * (self.n_outputs + 1)
+        check_terms(
+            self.n_terms,
+            size,
+            what=f"The contributions of {self.n_terms:,} terms on {len(z):,} rows do not fit.",
+            remedy="pass fewer rows at a time, or prune the polynomial",
+        )
+        result: FloatArray = term_values(self.terms, z)[:, :, None] * self.coefficients
+        return result
+
+    def coefficient(self, term: Any, output: int | str = 0) -> float:
+        """Look up one coefficient.
+
+        Parameters
+        ----------
+        term
+            ``(0, 1)``, ``("rm", "lstat")``, ``"rm lstat"``, ``"rm^2"``; ``()`` or ``"1"``.
+        output
+            Index or name of the output.
+        """
+        indices = parse_term(term, self.feature_names)
+        column = output_index(output, self.output_names)
+        try:
+            return float(self.coefficients[self.terms.index(indices), column])
+        except ValueError:
+            raise UnknownTermError(
+                f"This polynomial has no term {term_name(indices, self.feature_names)!r}.",
+                expected=f"order at most {self.max_order}"
+                + ("" if self.positions is None else f", among the {self.n_terms} terms kept"),
+                found=f"order {len(indices)}",
+                remedy="convert again with a larger max_order, or without pruning",
+            ) from None
+
+    def term_names(self) -> list[str]:
+        """Spell the terms as scikit-learn does: ``1``, ``rm``, ``rm^2``, ``rm lstat``."""
+        return [term_name(term, self.feature_names) for term in self.terms]
+
+    def to_frame(self) -> Any:
+        """Give a pandas DataFrame: term, order, and one column per output."""
+        rows = zip(
+            self.term_names(), self.terms.orders().tolist(), self.coefficients.tolist(), strict=True
+        )
+        return Table(
+            "",
+            ("term", "order", *self._columns()),
+            tuple((name, order, *values) for name, order, values in rows),
+        ).to_frame()
+
+    def top(self, n: int = 10, output: int | str | None = None) -> Table:
+        """List the n largest terms by absolute coefficient, the intercept aside.
+
+        Coefficients of different terms compare only in standardised inputs: see ``rebase``.
+
+        Parameters
+        ----------
+        n
+            How many.
+        output
+            Rank by one output; None ranks by the norm over all outputs.
+        """
+        column = slice(None) if output is None else [output_index(output, self.output_names)]
+        size = np.linalg.norm(self.coefficients[:, column], axis=1)
+        size[self.terms.orders() == 0] = -1.0
+        terms, orders = self.terms, self.terms.orders()
+        rows = tuple(
+            (
+                term_name(terms[i], self.feature_names),
+                int(orders[i]),
+                *self.coefficients[i].tolist(),
+            )
+            for i in sparse.largest(size, n).tolist()
+            if size[i] >= 0
+        )
+        title = f"{len(rows)} largest of {self.n_terms:,} terms"
+        return Table(title, ("term", "order", *self._columns()), rows, note=display.units(self))
+
+    def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
+        """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.
+
+        Exact: predictions do not change.
+
+        Examples
+        --------
+        >>> poly = Polynomial([[0.0], [1.0]], 1, ["t"], center=20.0, scale=5.0)
+        >>> poly.rebase().coefficients.ravel()
+        array([-4. ,  0.2])
+        """
+        new_center = np.broadcast_to(np.asarray(center, dtype=np.float64), self.n_features)
+        new_scale = np.broadcast_to(np.asarray(scale, dtype=np.float64), self.n_features)
+        if not np.all(np.isfinite(new_center)) or not np.all(new_scale > 0):
+            raise InvalidInputError("A center must be finite and a scale positive.")
+        factor, shift = new_scale / self.scale, (new_center - self.center) / self.scale
+        if self.positions is None:
+            values = np.concatenate(substitute(self._blocks(), factor, shift))
+            return self._with(coefficients=values, center=new_center, scale=new_scale)
+        positions, values = sparse.substitute_terms(self.terms, self.coefficients, factor, shift)
+        return self._with(
+            coefficients=values, positions=positions, center=new_center, scale=new_scale
+        )
+
+    def truncate(self, max_order: int) -> Polynomial:
+        """Drop the terms above ``max_order``."""
+        order = min(check_order(max_order), self.max_order)
+        total = count_terms(self.n_features, order)
+        kept = self.positions
+        n = total if kept is None else int(np.searchsorted(kept, total))
+        return self._with(
+            coefficients=self.coefficients[:n],
+            max_order=order,
+            positions=None if kept is None else kept[:n],
+        )
+
+    def prune(self, n_terms: int) -> Polynomial:
+        """Keep the ``n_terms`` largest terms (norm over outputs), the intercept among them."""
+        if isinstance(n_terms, bool) or not isinstance(n_terms, int | np.integer) or n_terms < 1:
+            raise InvalidInputError(
+                "n_terms must be a positive integer.",
+                expected=f"1 to {self.n_terms}",
+                found=repr(n_terms),
+            )
+        size = np.linalg.norm(self.coefficients, axis=1)
+        size[self.terms.orders() == 0] = np.inf
+        kept = np.sort(sparse.largest(size, int(n_terms)))
+        positions = kept if self.positions is None else self.positions[kept]
+        return self._with(coefficients=self.coefficients[kept], positions=positions)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a versioned ``.json`` or compact ``.npz`` file; `nn2poly.load` reads it."""
+        return storage.save(storage.pack(self), path)
+
+    def _with(self, **changes: Any) -> Polynomial:
+        return replace(self, **{"layers": (), **changes})
+
+    def _columns(self) -> tuple[str, ...]:
+        return ("coefficient",) if self.n_outputs == 1 else self.output_names
+
+    def _blocks(self) -> Graded:
+        begin = offsets(self.n_features, self.max_order)
+        return [self.coefficients[a:b] for a, b in pairwise(begin)]
+
+    def _working(self, X: Any) -> FloatArray:
+        data = as_matrix(X, feature_names=self._names_for(X), n_features=self.n_features, where="X")
+        z: FloatArray = (data - self.center) / self.scale
+        return z
+
+    def _names_for(self, X: Any) -> tuple[str, ...] | None:
+        """Match a frame by name, unless the features were never given names of their own."""
+        columns = frame_columns(X) or ()
+        default = self.feature_names == default_names("x", self.n_features)
+        return (
+            None if default and not set(self.feature_names) <= set(columns) else self.feature_names
+        )
+
+    def _raw(self, X: Any) -> FloatArray:
+        z = self._working(X)
+        if self.positions is None:
+            return evaluate_blocks(self._blocks(), z)
+        return evaluate_terms(self.terms, self.coefficients, z)
+
+    def __repr__(self) -> str:
+        return display.text(self)
+
+    def _repr_html_(self) -> str:
+        return display.html(self)
+
+
+@dataclass(frozen=True, eq=False)
+class LayerPolynomials:
+    """Every neuron's polynomial before (``input``) and after (``output``) its activation."""
+
+    input: Polynomial
+    output: Polynomial
+
+
+def output_index(output: int | str, names: Sequence[str]) -> int:
+    """Find an output by index or name."""
+    if isinstance(output, str) and output in names:
+        return list(names).index(output)
+    if isinstance(output, int | np.integer) and -len(names) <= output < len(names):
+        return int(output) % len(names)
+    raise UnknownTermError(
+        f"There is no output {output!r}.",
+        expected=f"0 to {len(names) - 1}, or one of {', '.join(map(repr, names[:10]))}",
+    )
+
+
+def _frozen(values: npt.ArrayLike) -> FloatArray:
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.flags.writeable:
+        array = array.view()
+        array.setflags(write=False)
+    return array
+
+
+def _order(max_order: int) -> int:
+    return max_order if max_order == 0 else check_order(max_order)
+
+
+def load(path: str | Path) -> Polynomial:
+    """Read a polynomial that `Polynomial.save` wrote.
+
+    Raises
+    ------
+    StorageError
+        When the file is not one, was cut short or changed, or is of a newer version.
+    """
+    document = storage.load(path)
+    try:
+        return _unpack(document)
+    except (NN2PolyError, TypeError, ValueError) as error:
+        raise StorageError(
+            "This file does not describe a polynomial.", where=str(path), found=str(error)
+        ) from error
+
+
+def _unpack(document: storage.Document) -> Polynomial:
+    layers = [LayerPolynomials(_unpack(a), _unpack(b)) for a, b in document.layers]
+    return Polynomial(layers=layers, **document.fields)

@@ -1,0 +1,193 @@
+"""One renderer for everything that prints as a table."""
+
+from __future__ import annotations
+
+import html
+import math
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, overload
+
+from nn2poly.errors import InvalidInputError, MissingDependencyError
+
+__all__ = ["Table"]
+
+_LONGEST = 60
+_GAP = "  "
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Rows under named columns, printed as aligned text or shown as HTML.
+
+    Numbers are written with four significant digits; the rows keep them as they are.
+
+    Parameters
+    ----------
+    title
+        One line above the table; may be empty.
+    columns
+        The m headings.
+    rows
+        Tuples of m cells.
+    note
+        One line below the table; may be empty.
+
+    Examples
+    --------
+    >>> Table("Fidelity", ("output", "rows", "R²"), (("price", 1200, 0.99213),), "On new rows.")
+    Fidelity
+    output   rows      R²
+    ------  -----  ------
+    price   1,200  0.9921
+    On new rows.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for i, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise InvalidInputError(
+                    "A row of the table has the wrong number of cells.",
+                    where=f"row {i} of {self.title!r}",
+                    expected=f"{len(self.columns)} cells",
+                    found=f"{len(row)} cells",
+                    remedy="give one cell for each column",
+                )
+
+    def __str__(self) -> str:
+        lines = [self.title, *_text_lines(self), self.note]
+        return "\n".join(line for line in lines if line)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        sides = ["right" if flag else "left" for flag in _numeric_columns(self)]
+        head = "".join(_html_cell("th", c, s) for c, s in zip(self.columns, sides, strict=True))
+        body = "".join(_html_row(row, sides) for row in self.rows)
+        caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
+        foot = f'<tfoot><tr><td colspan="{len(sides)}">{html.escape(self.note)}</td></tr></tfoot>'
+        return (
+            f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+            f"{foot if self.note else ''}</table>"
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        return iter(self.rows)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[object, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Table: ...
+    def __getitem__(self, index: int | slice) -> tuple[object, ...] | Table:
+        if isinstance(index, slice):
+            return replace(self, rows=self.rows[index])
+        return self.rows[index]
+
+    def to_frame(self) -> Any:
+        """Return the rows, not rounded, as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingDependencyError
+            When pandas is not installed.
+
+        Examples
+        --------
+        >>> Table("Terms", ("term", "value"), (("rm", 0.5),)).to_frame()
+          term  value
+        0   rm    0.5
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingDependencyError(
+                "Table.to_frame() needs pandas, which is not installed.",
+                remedy="pip install pandas",
+            ) from error
+        return pandas.DataFrame(list(self.rows), columns=list(self.columns))
+
+
+def _text_lines(table: Table) -> list[str]:
+    grid = [tuple(map(_format_text, table.columns))]
+    grid += [tuple(map(_format, row)) for row in table.rows]
+    widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
+    grid.insert(1, tuple("-" * width for width in widths))
+    numeric = _numeric_columns(table)
+    lines = [_join(row, widths, numeric) for row in grid]
+    return lines if table.rows else [*lines, "(no rows)"]
+
+
+def _join(cells: tuple[str, ...], widths: list[int], numeric: list[bool]) -> str:
+    padded = (
+        " " * (width - _width(cell)) + cell if right else cell + " " * (width - _width(cell))
+        for cell, width, right in zip(cells, widths, numeric, strict=True)
+    )
+    return _GAP.join(padded).rstrip()
+
+
+def _numeric_columns(table: Table) -> list[bool]:
+    """Say which columns hold numbers, or nothing, in every row."""
+    if not table.rows:
+        return [False] * len(table.columns)
+    return [all(map(_is_number, column)) for column in zip(*table.rows, strict=True)]
+
+
+def _is_number(cell: object) -> bool:
+    return cell is None or (isinstance(cell, Real) and not isinstance(cell, bool))
+
+
+def _format(cell: object) -> str:
+    if cell is None:
+        return "n/a"
+    if isinstance(cell, bool):
+        return str(cell)
+    if isinstance(cell, Integral):
+        return f"{int(cell):,}"
+    if isinstance(cell, Real):
+        return _format_float(float(cell))
+    return _format_text(str(cell))
+
+
+def _format_float(value: float) -> str:
+    if not math.isfinite(value):
+        return "n/a" if math.isnan(value) else f"{value}"
+    if value == 0:
+        return "0"
+    scientific = f"{value:.3e}"
+    # The exponent after rounding: 9.99996 is 10.00, not 10.000.
+    exponent = int(scientific.split("e")[1])
+    return f"{value:,.{max(0, 3 - exponent)}f}" if -5 < exponent < 6 else scientific
+
+
+def _format_text(text: str) -> str:
+    # A line break would break the row; an escape sequence would reach the terminal.
+    clean = "".join(c if c.isprintable() else " " for c in text)
+    return clean if len(clean) <= _LONGEST else clean[: _LONGEST - 1] + "…"
+
+
+def _width(text: str) -> int:
+    """Return the terminal cells of the text: Asian wide characters fill two, accents none."""
+    return sum(
+        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
+
+
+def _html_row(row: tuple[object, ...], sides: list[str]) -> str:
+    cells = (_html_cell("td", _format(cell), s) for cell, s in zip(row, sides, strict=True))
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _html_cell(tag: str, text: str, side: str) -> str:
+    scope = ' scope="col"' if tag == "th" else ""
+    return f'<{tag}{scope} style="text-align:{side}">{html.escape(_format_text(text))}</{tag}>'

@@ -1,0 +1,69 @@
+"""What all tests share: seeded properties and small random networks."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from nn2poly.network.network import Layer, Network
+
+# The same examples in every run, and no clock: a slow machine is not a broken law.
+settings.register_profile("nn2poly", derandomize=True, deadline=None)
+settings.load_profile("nn2poly")
+
+
+@pytest.fixture(scope="session")
+def make_network():
+    """Give a maker of small random networks; the seed decides every number in them."""
+    return random_network
+
+
+def random_network(
+    seed,
+    sizes=(3, 4, 3, 1),
+    activations="tanh",
+    *,
+    output="linear",
+    spread=0.5,
+    bias=0.3,
+    skips=False,
+    coordinates=False,
+):
+    """Build a network of these sizes, inputs first.
+
+    Parameters
+    ----------
+    activations
+        One for all hidden layers, or one per hidden layer.
+    spread, bias
+        Weights are normal with deviation ``spread / sqrt(n_inputs)``, biases with ``bias``.
+    skips
+        Feed every layer from the second on also from the input and from all but the last
+        layer before it.
+    coordinates
+        Give the inputs a center and a scale of their own.
+    """
+    rng = np.random.default_rng(seed)
+    hidden = [activations] * (len(sizes) - 2) if isinstance(activations, str) else activations
+    functions = [*hidden, output]
+    layers = [
+        Layer(
+            rng.normal(0.0, spread / np.sqrt(n_in), (n_in, n_out)),
+            rng.normal(0.0, bias, n_out),
+            function,
+            {
+                source: rng.normal(0.0, spread / np.sqrt(sizes[source]), (sizes[source], n_out))
+                for source in range(index - 1)
+                if skips
+            },
+        )
+        for index, ((n_in, n_out), function) in enumerate(
+            zip(pairwise(sizes), functions, strict=True), start=1
+        )
+    ]
+    if not coordinates:
+        return Network(layers)
+    return Network(
+        layers, center=rng.normal(0.0, 2.0, sizes[0]), scale=rng.uniform(0.5, 3.0, sizes[0])
+    )
