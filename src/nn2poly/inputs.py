@@ -1,30 +1,19 @@
-"""Check what users pass, before any algebra: data, orders, choices and names."""
+"""Check tables of data, before any algebra."""
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
-from reprlib import repr as short_repr
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nn2poly.arguments import MAX_LISTED, listed, nearest, plural
 from nn2poly.errors import InvalidInputError
 
-__all__ = [
-    "as_matrix",
-    "check_choice",
-    "check_names",
-    "check_order",
-    "default_names",
-    "frame_columns",
-]
+__all__ = ["as_matrix", "frame_columns"]
 
-_MAX_ORDER = 100
-_MAX_LISTED = 10
 _A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
 
 # What sparse matrices and lazy frames call the step to plain data; NumPy would wrap them whole.
@@ -97,124 +86,6 @@ def frame_columns(X: object) -> tuple[str, ...] | None:
         return None
     frame: Any = X
     return tuple(str(label) for label in frame.columns)
-
-
-def check_order(max_order: object, *, where: str = "max_order") -> int:
-    """Return the order as an int between 1 and 100.
-
-    Examples
-    --------
-    >>> check_order(3)
-    3
-    """
-    order = _integer(max_order)
-    if order is None:
-        what, remedy = "The order must be an integer.", "pass an int, for example max_order=2"
-    elif 1 <= order <= _MAX_ORDER:
-        return order
-    else:
-        what = "The order is out of range."
-        remedy = "2 or 3 suits most networks: the number of terms grows like p**max_order"
-    expected, found = f"an integer from 1 to {_MAX_ORDER}", _described(max_order)
-    raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
-
-
-def check_choice(value: object, choices: Sequence[str], *, name: str) -> str:
-    """Return ``value`` if it is one of the choices.
-
-    Examples
-    --------
-    >>> check_choice("taylor", ("taylor", "local"), name="method")
-    'taylor'
-    """
-    if isinstance(value, str) and value in choices:
-        return value
-    near = _nearest(value, choices) if isinstance(value, str) else None
-    expected = "one of " + ", ".join(map(repr, choices))
-    remedy = f"did you mean {near!r}?" if near else f"pass one of these as {name}"
-    raise InvalidInputError(
-        f"Unknown {name}.", where=name, expected=expected, found=_described(value), remedy=remedy
-    )
-
-
-def default_names(prefix: str, count: int) -> tuple[str, ...]:
-    """Count from 1 after the prefix; a single output is plain ``"y"``.
-
-    Examples
-    --------
-    >>> default_names("x", 1), default_names("y", 1), default_names("y", 2)
-    (('x1',), ('y',), ('y1', 'y2'))
-    """
-    if prefix == "y" and count == 1:
-        return (prefix,)
-    return tuple(f"{prefix}{i}" for i in range(1, count + 1))
-
-
-def check_names(
-    names: Iterable[str] | None, count: int, *, kind: str, default_prefix: str
-) -> tuple[str, ...]:
-    """Return ``count`` distinct non-empty names, the default ones for None.
-
-    Parameters
-    ----------
-    names
-        The names in order, or None.
-    count
-        How many there must be.
-    kind
-        ``"feature"`` or ``"output"``; messages speak of ``feature_names``.
-    default_prefix
-        Passed to :func:`default_names`.
-
-    Examples
-    --------
-    >>> check_names(["rm", "lstat"], 2, kind="feature", default_prefix="x")
-    ('rm', 'lstat')
-    """
-    if names is None:
-        return default_names(default_prefix, count)
-    listed = _ordered(names, f"{kind}_names")
-    problem = _names_problem(listed, count)
-    if problem is None:
-        return tuple(str(name) for name in listed)
-    what, expected = f"The {kind} names cannot be used.", _plural(count, "distinct string")
-    raise InvalidInputError(
-        what, where=f"{kind}_names", expected=expected, found=problem[0], remedy=problem[1]
-    )
-
-
-def _integer(value: object) -> int | None:
-    """Return the value as an int if it is one; True is not, nor is 2.0."""
-    candidate: Any = value
-    try:
-        return None if isinstance(value, bool | np.bool_) else operator.index(candidate)
-    except TypeError:
-        return None
-
-
-def _ordered(names: object, where: str) -> list[object]:
-    """List the names; one string and a set are refused: their order is not the user's."""
-    if isinstance(names, Iterable) and not isinstance(names, str | bytes | set | frozenset):
-        return list(names)
-    what, expected = "Names must come in order, one by one.", "a list or a tuple of strings"
-    remedy = f"write {where}=[{names!r}]" if isinstance(names, str) else "pass a list"
-    raise InvalidInputError(
-        what, where=where, expected=expected, found=_described(names), remedy=remedy
-    )
-
-
-def _names_problem(names: list[object], count: int) -> tuple[str, str] | None:
-    """Return what is wrong with the names and the remedy, or None."""
-    if strangers := [name for name in names if not isinstance(name, str)]:
-        kinds = ", ".join(sorted({type(name).__name__ for name in strangers}))
-        return f"{_listed(strangers)} ({kinds})", "convert them: [str(name) for name in names]"
-    if len(names) != count:
-        return _plural(len(names), "name"), "give one name for each, in the order of the network"
-    if empty := [i for i, name in enumerate(names) if not str(name).strip()]:
-        return f"an empty name at position {_listed(empty)}", "give each a name, or pass None"
-    if repeated := [name for name, times in Counter(names).items() if times > 1]:
-        return f"{_listed(repeated)} more than once", "rename the repeated ones"
-    return None
 
 
 def _array_matrix(X: object, where: str) -> NDArray[np.float64]:
@@ -292,20 +163,20 @@ def _match_columns(labels: tuple[str, ...], names: tuple[str, ...], where: str) 
     """Return the position of each name among the labels."""
     position, counts = {label: j for j, label in enumerate(labels)}, Counter(labels)
     if missing := [name for name in names if name not in position]:
-        what = f"The data frame lacks {_plural(len(missing), 'column')} of the network."
-        expected, found = f"columns {_listed(names)}", f"no {_listed(missing)}"
+        what = f"The data frame lacks {plural(len(missing), 'column')} of the network."
+        expected, found = f"columns {listed(names)}", f"no {listed(missing)}"
         wanted = set(names)
         remedy = _rename_remedy(missing, [label for label in labels if label not in wanted])
     elif repeated := [name for name in names if counts[name] > 1]:
         what, expected = "The data frame repeats column names.", "each needed column once"
-        found, remedy = f"{_listed(repeated)} more than once", "drop or rename the extra columns"
+        found, remedy = f"{listed(repeated)} more than once", "drop or rename the extra columns"
     else:
         return [position[name] for name in names]
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
 
 def _rename_remedy(missing: list[str], spare: list[str]) -> str:
-    near = ((name, _nearest(name, spare)) for name in missing[:_MAX_LISTED])
+    near = ((name, nearest(name, spare)) for name in missing[:MAX_LISTED])
     hints = ", ".join(f"{label!r} for {name!r}" for name, label in near if label)
     add = "add or rename the columns, or pass an array in the order of the network"
     return f"{add}; did you mean {hints}?" if hints else add
@@ -319,8 +190,8 @@ def _frame_column(frame: Any, j: int) -> Any:
 def _check_dtypes(labels: list[str], columns: list[Any], where: str) -> None:
     pairs = zip(labels, columns, strict=True)
     if bad := [f"{label!r} ({c.dtype})" for label, c in pairs if not _is_numeric(c.dtype)]:
-        what = f"{_plural(len(bad), 'column')} of the data frame cannot be used as numbers."
-        expected, found = "bool, int or float columns", _listed(bad, str)
+        what = f"{plural(len(bad), 'column')} of the data frame cannot be used as numbers."
+        expected, found = "bool, int or float columns", listed(bad, str)
         remedy = "encode them as numbers, the same way as in training"
         raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
@@ -341,8 +212,8 @@ def _column_values(column: Any) -> NDArray[np.float64]:
 def _check_width(found: int, expected: int | None, where: str) -> None:
     if found and (expected is None or found == expected):
         return
-    what, counted = "The data have the wrong number of columns.", _plural(found, "column")
-    wanted = "at least 1 column" if expected is None else _plural(expected, "column")
+    what, counted = "The data have the wrong number of columns.", plural(found, "column")
+    wanted = "at least 1 column" if expected is None else plural(expected, "column")
     remedy = "pass one column for each input of the network, in its order, without the target"
     raise InvalidInputError(what, where=where, expected=wanted, found=counted, remedy=remedy)
 
@@ -355,10 +226,10 @@ def _check_finite(
     if not rows.size:
         return
     what = f"The data hold {'' if allow_nan else 'NaN or '}infinite values."
-    listed = _listed([names[j] for j in columns.tolist()])
+    places = listed([names[j] for j in columns.tolist()])
     found = (
-        f"{rows.size:,} of {_plural(len(matrix), 'row')} (the first is row {rows[0]}), "
-        f"in {'column' if columns.size == 1 else 'columns'} {listed}"
+        f"{rows.size:,} of {plural(len(matrix), 'row')} (the first is row {rows[0]}), "
+        f"in {'column' if columns.size == 1 else 'columns'} {places}"
     )
     expected, remedy = "finite numbers", "fill them in as in training, or drop those rows"
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
@@ -369,24 +240,3 @@ def _no_rows(where: str) -> InvalidInputError:
     return InvalidInputError(
         what, where=where, expected="at least 1 row", found="0 rows", remedy=remedy
     )
-
-
-def _nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate closest in spelling, whatever its case, or None."""
-    folded = {candidate.casefold(): candidate for candidate in candidates}
-    close = get_close_matches(name.casefold(), folded, n=1)
-    return folded[close[0]] if close else None
-
-
-def _listed(items: Sequence[object], show: Any = repr) -> str:
-    more = len(items) - _MAX_LISTED
-    text = ", ".join(show(item) for item in items[:_MAX_LISTED])
-    return f"{text}, … and {more:,} more" if more > 0 else text
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def _described(value: object) -> str:
-    return f"{short_repr(value)} ({type(value).__name__})"

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arguments import check_choice, check_order
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.series import check_taylor_orders, expand_local, expand_taylor
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import as_matrix, check_choice, check_order, frame_columns
+from nn2poly.inputs import as_matrix, frame_columns
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 from nn2poly.polynomial.polynomial import Polynomial

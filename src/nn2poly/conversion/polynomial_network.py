@@ -9,9 +9,9 @@ import numpy as np
 
 from nn2poly.algebra.graded import FloatArray, Graded
 from nn2poly.algebra.monomials import count_degree, count_terms, rank
+from nn2poly.arguments import default_names
 from nn2poly.conversion.engine import Expansions, expand_layers, expand_terms, predict_rays
 from nn2poly.errors import UnknownTermError
-from nn2poly.inputs import default_names
 from nn2poly.memory import check_terms
 from nn2poly.network.network import Layer, Network
 from nn2poly.polynomial.polynomial import LayerPolynomials, Polynomial, output_index
@@ -175,7 +175,7 @@ class PolynomialNetwork:
         check_terms(
             self.n_terms,
             n_bytes,
-            what=f"A polynomial of order {order} in {p} inputs is too large to write out.",
+            what=f"A polynomial of order {order} in {p:,} inputs, written out,",
             remedy="lower max_order, or keep it in factored form: nn2poly.polynomial_network(…) "
             "predicts and gives any coefficient without the terms",
         )

@@ -11,6 +11,9 @@ from nn2poly.algebra.graded import FloatArray
 from nn2poly.errors import RadiusWarning
 from nn2poly.network.network import Network
 
+# Bounds are cut here, so that a chain of exponentials overflows to a bound and not to NaN.
+HUGE = 1e100
+
 
 @dataclass(frozen=True)
 class Reach:
@@ -40,8 +43,8 @@ def potential_reach(network: Network, center: float) -> list[Reach]:
         radius = float(np.min(layer.activation.radius(np.array([center]))))
         reaches.append(Reach(index, layer.activation.name, bound, radius))
         image = layer.activation.image(low, high)
-        lows.append(image[0])
-        highs.append(image[1])
+        lows.append(np.clip(image[0], -HUGE, HUGE))
+        highs.append(np.clip(image[1], -HUGE, HUGE))
     return reaches
 
 

@@ -8,9 +8,9 @@ from math import comb
 import numpy as np
 
 from nn2poly.algebra.graded import FloatArray
+from nn2poly.arguments import check_order
 from nn2poly.conversion.engine import Expansions
 from nn2poly.errors import InvalidInputError, NoSeriesError
-from nn2poly.inputs import check_order
 from nn2poly.network.network import Layer, Network
 
 

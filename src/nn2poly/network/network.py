@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arguments import check_choice, check_names
 from nn2poly.errors import InvalidNetworkError
-from nn2poly.inputs import as_matrix, check_choice, check_names
+from nn2poly.inputs import as_matrix
 from nn2poly.links import LINKS
 from nn2poly.network.activations import Activation, activation
 

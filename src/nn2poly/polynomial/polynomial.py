@@ -14,15 +14,9 @@ import numpy.typing as npt
 from nn2poly.algebra.coordinates import substitute
 from nn2poly.algebra.graded import FloatArray, Graded
 from nn2poly.algebra.monomials import IntArray, count_terms
+from nn2poly.arguments import check_choice, check_names, check_order, default_names
 from nn2poly.errors import InvalidInputError, NN2PolyError, StorageError, UnknownTermError
-from nn2poly.inputs import (
-    as_matrix,
-    check_choice,
-    check_names,
-    check_order,
-    default_names,
-    frame_columns,
-)
+from nn2poly.inputs import as_matrix, frame_columns
 from nn2poly.links import LINKS, labels, probabilities
 from nn2poly.memory import check_terms
 from nn2poly.polynomial import display, sparse, storage
@@ -207,7 +201,7 @@ class Polynomial:
         check_terms(
             self.n_terms,
             size,
-            what=f"The contributions of {self.n_terms:,} terms on {len(z):,} rows do not fit.",
+            what=f"The array of contributions of every term on {len(z):,} rows",
             remedy="pass fewer rows at a time, or prune the polynomial",
         )
         result: FloatArray = term_values(self.terms, z)[:, :, None] * self.coefficients

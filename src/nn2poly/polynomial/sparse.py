@@ -92,6 +92,6 @@ def _check_room(n_variables: int, order: int, n_outputs: int) -> None:
     check_terms(
         total,
         24 * total * n_outputs,
-        what=f"The change of coordinates of {n_variables} variables at order {order} does not fit.",
+        what=f"The change of coordinates in {n_variables} variables at order {order}",
         remedy="truncate to a lower order first, or rebase before pruning",
     )

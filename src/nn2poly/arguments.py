@@ -1,0 +1,158 @@
+"""Check small arguments (orders, choices, names), and word what is wrong with them."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from reprlib import repr as short_repr
+from typing import Any
+
+import numpy as np
+
+from nn2poly.errors import InvalidInputError
+
+_MAX_ORDER = 100
+MAX_LISTED = 10
+
+
+def check_order(max_order: object, *, where: str = "max_order") -> int:
+    """Return the order as an int between 1 and 100.
+
+    Examples
+    --------
+    >>> check_order(3)
+    3
+    """
+    order = _integer(max_order)
+    if order is None:
+        what, remedy = "The order must be an integer.", "pass an int, for example max_order=2"
+    elif 1 <= order <= _MAX_ORDER:
+        return order
+    else:
+        what = "The order is out of range."
+        remedy = "2 or 3 suits most networks: the number of terms grows like p**max_order"
+    expected, found = f"an integer from 1 to {_MAX_ORDER}", _described(max_order)
+    raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
+
+
+def check_choice(value: object, choices: Sequence[str], *, name: str) -> str:
+    """Return ``value`` if it is one of the choices.
+
+    Examples
+    --------
+    >>> check_choice("taylor", ("taylor", "local"), name="method")
+    'taylor'
+    """
+    if isinstance(value, str) and value in choices:
+        return value
+    near = nearest(value, choices) if isinstance(value, str) else None
+    expected = "one of " + ", ".join(map(repr, choices))
+    remedy = f"did you mean {near!r}?" if near else f"pass one of these as {name}"
+    raise InvalidInputError(
+        f"Unknown {name}.", where=name, expected=expected, found=_described(value), remedy=remedy
+    )
+
+
+def default_names(prefix: str, count: int) -> tuple[str, ...]:
+    """Count from 1 after the prefix; a single output is plain ``"y"``.
+
+    Examples
+    --------
+    >>> default_names("x", 1), default_names("y", 1), default_names("y", 2)
+    (('x1',), ('y',), ('y1', 'y2'))
+    """
+    if prefix == "y" and count == 1:
+        return (prefix,)
+    return tuple(f"{prefix}{i}" for i in range(1, count + 1))
+
+
+def check_names(
+    names: Iterable[str] | None, count: int, *, kind: str, default_prefix: str
+) -> tuple[str, ...]:
+    """Return ``count`` distinct non-empty names, the default ones for None.
+
+    Parameters
+    ----------
+    names
+        The names in order, or None.
+    count
+        How many there must be.
+    kind
+        ``"feature"`` or ``"output"``; messages speak of ``feature_names``.
+    default_prefix
+        Passed to :func:`default_names`.
+
+    Examples
+    --------
+    >>> check_names(["rm", "lstat"], 2, kind="feature", default_prefix="x")
+    ('rm', 'lstat')
+    """
+    if names is None:
+        return default_names(default_prefix, count)
+    given = _ordered(names, f"{kind}_names")
+    problem = _names_problem(given, count)
+    if problem is None:
+        return tuple(str(name) for name in given)
+    what, expected = f"The {kind} names cannot be used.", plural(count, "distinct string")
+    raise InvalidInputError(
+        what, where=f"{kind}_names", expected=expected, found=problem[0], remedy=problem[1]
+    )
+
+
+def _integer(value: object) -> int | None:
+    """Return the value as an int if it is one; True is not, nor is 2.0."""
+    candidate: Any = value
+    try:
+        return None if isinstance(value, bool | np.bool_) else operator.index(candidate)
+    except TypeError:
+        return None
+
+
+def _ordered(names: object, where: str) -> list[object]:
+    """List the names; one string and a set are refused: their order is not the user's."""
+    if isinstance(names, Iterable) and not isinstance(names, str | bytes | set | frozenset):
+        return list(names)
+    what, expected = "Names must come in order, one by one.", "a list or a tuple of strings"
+    remedy = f"write {where}=[{names!r}]" if isinstance(names, str) else "pass a list"
+    raise InvalidInputError(
+        what, where=where, expected=expected, found=_described(names), remedy=remedy
+    )
+
+
+def _names_problem(names: list[object], count: int) -> tuple[str, str] | None:
+    """Return what is wrong with the names and the remedy, or None."""
+    if strangers := [name for name in names if not isinstance(name, str)]:
+        kinds = ", ".join(sorted({type(name).__name__ for name in strangers}))
+        return f"{listed(strangers)} ({kinds})", "convert them: [str(name) for name in names]"
+    if len(names) != count:
+        return plural(len(names), "name"), "give one name for each, in the order of the network"
+    if empty := [i for i, name in enumerate(names) if not str(name).strip()]:
+        return f"an empty name at position {listed(empty)}", "give each a name, or pass None"
+    if repeated := [name for name, times in Counter(names).items() if times > 1]:
+        return f"{listed(repeated)} more than once", "rename the repeated ones"
+    return None
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate closest in spelling, whatever its case, or None."""
+    folded = {candidate.casefold(): candidate for candidate in candidates}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    return folded[close[0]] if close else None
+
+
+def listed(items: Sequence[object], show: Callable[[Any], str] = repr) -> str:
+    """List the first items and count the rest."""
+    more = len(items) - MAX_LISTED
+    text = ", ".join(show(item) for item in items[:MAX_LISTED])
+    return f"{text}, … and {more:,} more" if more > 0 else text
+
+
+def plural(count: int, noun: str) -> str:
+    """Count a noun: ``1 row``, ``2,000 rows``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _described(value: object) -> str:
+    return f"{short_repr(value)} ({type(value).__name__})"
