@@ -9,6 +9,7 @@ __all__ = [
     "NN2PolyError",
     "NN2PolyWarning",
     "NoSeriesError",
+    "OutsideRangeWarning",
     "RadiusWarning",
     "StorageError",
     "TooManyTermsError",
@@ -101,6 +102,10 @@ class TooManyTermsError(NN2PolyError, MemoryError):
 
 class NN2PolyWarning(UserWarning):
     """Base of every warning that nn2poly gives."""
+
+
+class OutsideRangeWarning(NN2PolyWarning):
+    """A prediction is asked for rows outside the range that the conversion saw."""
 
 
 class RadiusWarning(NN2PolyWarning):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nn2poly.arguments import MAX_LISTED, listed, nearest, plural
-from nn2poly.errors import InvalidInputError
+from nn2poly.arguments import MAX_LISTED, default_names, listed, nearest, plural
+from nn2poly.errors import InvalidInputError, OutsideRangeWarning
 
-__all__ = ["as_matrix", "frame_columns"]
+__all__ = ["as_matrix", "frame_columns", "matching_names", "outside_range", "warn_outside"]
 
 _A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
 
@@ -86,6 +87,59 @@ def frame_columns(X: object) -> tuple[str, ...] | None:
         return None
     frame: Any = X
     return tuple(str(label) for label in frame.columns)
+
+
+def matching_names(X: object, *candidates: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Choose the names by which to read ``X``; None means by position.
+
+    The first candidate whose names are all columns of the frame wins; else the first that
+    somebody chose, so that what is missing can be said; default names match by position.
+
+    Examples
+    --------
+    >>> matching_names([[1.0]], ("rm",)), matching_names([[1.0]], ("x1",), None)
+    (('rm',), None)
+    """
+    columns = set(frame_columns(X) or ())
+    given = [names for names in candidates if names is not None]
+    chosen = [names for names in given if names != default_names("x", len(names))]
+    return next((names for names in given if set(names) <= columns), chosen[0] if chosen else None)
+
+
+def outside_range(
+    X: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Mark the entries of X (n, p) outside ``low … high`` (p,), rounding aside.
+
+    Examples
+    --------
+    >>> outside_range(np.array([[0.5], [2.0]]), np.zeros(1), np.ones(1)).ravel()
+    array([False,  True])
+    """
+    slack = 1e-9 * (high - low) + 1e-12 * np.maximum(np.abs(low), np.abs(high))
+    result: NDArray[np.bool_] = (low - slack > X) | (high + slack < X)
+    return result
+
+
+def warn_outside(
+    X: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    names: Sequence[str],
+) -> None:
+    """Warn about rows of X (n, p) outside the range that a conversion saw."""
+    bad = outside_range(X, low, high)
+    rows, columns = int(bad.any(axis=1).sum()), np.flatnonzero(bad.any(axis=0)).tolist()
+    if not rows:
+        return
+    places = [f"{names[j]!r} (seen {low[j]:.4g} to {high[j]:.4g})" for j in columns]
+    warnings.warn(
+        f"{rows:,} of {plural(len(X), 'row')} lie outside the range that the polynomial was "
+        f"calibrated on, in {listed(places, str)}. A polynomial can be far from its network "
+        f"there; calibrate on data that cover them, or trust the network instead.",
+        OutsideRangeWarning,
+        stacklevel=5,
+    )
 
 
 def _array_matrix(X: object, where: str) -> NDArray[np.float64]:

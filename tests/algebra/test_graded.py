@@ -138,7 +138,7 @@ def test_product_of_blocks_is_that_of_the_dictionaries(seed, p, x, y):
 def test_product_of_blocks_commutes(seed, p, x, y):
     rng = np.random.default_rng(seed)
     a, b = random_block(rng, p, x), random_block(rng, p, y)
-    np.testing.assert_allclose(product_of(p, a, b)[1], product_of(p, b, a)[1], rtol=1e-12)
+    np.testing.assert_allclose(product_of(p, a, b)[1], product_of(p, b, a)[1], atol=1e-13)
 
 
 @given(seeds, st.integers(1, 4), degrees, degrees, degrees)
@@ -158,8 +158,8 @@ def test_product_adds_to_what_is_there_and_leaves_its_factors_alone():
     BlockProduct(3).add(twice, x, a, y, b)
     BlockProduct(3).add(twice, x, a, y, b)
     np.testing.assert_allclose(twice, 2.0 * once, rtol=1e-14)
-    np.testing.assert_array_equal((a, b)[0], before[0])
-    np.testing.assert_array_equal((a, b)[1], before[1])
+    np.testing.assert_array_equal(a, before[0])
+    np.testing.assert_array_equal(b, before[1])
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5])

@@ -28,12 +28,15 @@ class Share:
     ----------
     v, tail
         Graded blocks to degree Q - 1 of a layer's potential and of its tail Σ a_m v^(m-1).
+    curvature
+        Array (h,): a_2, the factor of v_1 in the tail's degree 1.
     downstream
         Array (h, n_outputs): the linear map from the layer's top block to the outputs'.
     """
 
     v: Graded
     tail: Graded
+    curvature: FloatArray
     downstream: FloatArray
 
 
@@ -49,7 +52,7 @@ def contract_top(shares: list[Share], n_variables: int, order: int, n_outputs: i
     One neuron with v = x0 + 2 x1 and r = 3 v: the part of degree 2 is 3 v².
 
     >>> v = [np.zeros((1, 1)), np.array([[1.0], [2.0]])]
-    >>> share = Share(v, [np.zeros((1, 1)), 3 * v[1]], np.ones((1, 1)))
+    >>> share = Share(v, [np.zeros((1, 1)), 3 * v[1]], np.array([3.0]), np.ones((1, 1)))
     >>> contract_top([share], 2, 2, 1).ravel()
     array([ 3., 12., 12.])
     """
@@ -65,7 +68,11 @@ def contract_top(shares: list[Share], n_variables: int, order: int, n_outputs: i
 
 def _columns(share: Share, x: int, y: int) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
     """Pair v_x with r_y and, when the degrees differ, r_x with v_y: one product serves both."""
-    pairs = [(share.v, share.tail)] if x == y else [(share.v, share.tail), (share.tail, share.v)]
+    v, tail = share.v, share.tail
+    if x == 1 < y < min(len(v), len(tail)):
+        # r_1 = a_2 v_1, so both pairs share the factor v_1 and half the product is enough.
+        return [(v[1], tail[y] + share.curvature * v[y], share.downstream)]
+    pairs = [(v, tail)] if x == y else [(v, tail), (tail, v)]
     return [(a[x], b[y], share.downstream) for a, b in pairs if x < len(a) and y < len(b)]
 
 

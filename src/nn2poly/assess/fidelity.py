@@ -2,79 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from nn2poly.algebra.graded import FloatArray
-from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.assess.guarantee import guarantee
+from nn2poly.assess.regions import worst_regions
+from nn2poly.assess.verdict import verdict
+from nn2poly.cards import QUANTILES, FidelityCard, OutputFidelity
 from nn2poly.errors import InvalidInputError
-from nn2poly.links import labels
+from nn2poly.inputs import as_matrix, matching_names
+from nn2poly.links import labels, probabilities
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.tables import Table
+
+FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """How two columns of raw outputs agree.
+class Approximation(Protocol):
+    """What is compared with a network: a `Polynomial` or a `PolynomialNetwork`."""
 
-    Parameters
-    ----------
-    r2
-        1 - (squared error) / (variance of the network's output); NaN when the network's
-        output does not vary over the rows.
-    rmse, max_error
-        Root mean squared and largest absolute error, in the unit of the output.
-    """
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the inputs."""
 
-    r2: float
-    rmse: float
-    max_error: float
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the outputs."""
 
+    def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
+        """Give the raw outputs (n, n_outputs) with the terms up to order 0, 1, …, Q."""
 
-@dataclass(frozen=True)
-class FidelityCard:
-    """The polynomial against the network, overall and per output.
-
-    Parameters
-    ----------
-    r2, rmse, max_error
-        Overall: mean R² of the outputs, root mean squared and largest error over all.
-    agreement
-        Share of rows with the same label; None for a regression.
-    per_output
-        `Agreement` by output name.
-    n_rows
-        Rows compared.
-    """
-
-    r2: float
-    rmse: float
-    max_error: float
-    agreement: float | None
-    per_output: dict[str, Agreement]
-    n_rows: int
-
-    def table(self) -> Table:
-        """Lay the card out as rows: one per output, then the overall one."""
-        outputs = list(self.per_output.items()) if len(self.per_output) > 1 else []
-        overall = Agreement(self.r2, self.rmse, self.max_error)
-        rows = [(name, a.r2, a.rmse, a.max_error) for name, a in [*outputs, ("overall", overall)]]
-        note = "" if self.agreement is None else f"labels agree on {self.agreement:.2%} of rows"
-        title = f"Fidelity to the network, {self.n_rows:,} rows"
-        return Table(title, ("output", "R2", "RMSE", "max error"), tuple(rows), note=note)
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+    def count_outside(self, X: FloatArray) -> int:
+        """Count the rows outside the calibrated range."""
 
 
-def fidelity(model: Any, poly: Polynomial | PolynomialNetwork, X: Any) -> FidelityCard:
+def fidelity(model: Any, poly: Approximation, X: Any) -> FidelityCard:
     """Compare a polynomial with the network that it came from.
 
     Parameters
@@ -100,21 +65,95 @@ def fidelity(model: Any, poly: Polynomial | PolynomialNetwork, X: Any) -> Fideli
     """
     network = read_network(model)
     _check_pair(network, poly)
-    truth, guess = _columns(network.predict(X)), _columns(poly.predict(X))
-    names = poly.output_names
-    per_output = {n: _agreement(truth[:, k], guess[:, k]) for k, n in enumerate(names)}
-    r2 = [a.r2 for a in per_output.values() if not np.isnan(a.r2)]
+    names = matching_names(X, poly.feature_names, network.feature_names)
+    rows = as_matrix(X, feature_names=names, n_features=network.n_features, where="X")
+    return make_card(network, poly, rows)
+
+
+def make_card(
+    network: Network,
+    poly: Approximation,
+    X: FloatArray,
+    *,
+    held_out: bool = False,
+    per_layer: Sequence[float] = (),
+    path: Sequence[tuple[int, int, float]] = (),
+) -> FidelityCard:
+    """Fill a card from checked rows X (n, p) in raw units."""
+    truth = _columns(network.predict(X))
+    by_order = poly.outputs_by_order(X)
+    error = truth - by_order[-1]
+    per_output = {n: _output(truth[:, k], error[:, k]) for k, n in enumerate(poly.output_names)}
+    spread = np.array([o.spread or 1.0 for o in per_output.values()])
+    regions = worst_regions(X, np.max(np.abs(error) / spread, axis=1), poly.feature_names)
+    agreement, difference = _classified(network, truth, by_order[-1])
+    r2, outside = mean_r2(truth, by_order[-1]), poly.count_outside(X)
     return FidelityCard(
-        r2=float(np.mean(r2)) if r2 else float("nan"),
-        rmse=float(np.sqrt(np.mean((truth - guess) ** 2))),
-        max_error=float(np.max(np.abs(truth - guess))),
-        agreement=_label_agreement(network, truth, guess),
+        n_rows=len(X),
+        held_out=held_out,
+        r2=r2,
+        rmse=float(np.sqrt(np.mean(error**2))),
+        max_error=float(np.max(np.abs(error))),
+        agreement=agreement,
+        probability_error=difference,
         per_output=per_output,
-        n_rows=len(truth),
+        per_order=tuple(mean_r2(truth, guess) for guess in by_order),
+        per_layer=tuple(per_layer),
+        regions=regions,
+        guarantee=guarantee(error),
+        verdict=verdict(r2, agreement, per_output, regions, outside),
+        outside=outside,
+        path=tuple(path),
     )
 
 
-def _check_pair(network: Network, poly: Polynomial | PolynomialNetwork) -> None:
+def mean_r2(truth: FloatArray, guess: FloatArray) -> float:
+    """Average R² over the outputs (columns) that vary; NaN when none does.
+
+    Examples
+    --------
+    >>> truth = np.array([[0.0, 5.0], [2.0, 5.0]])
+    >>> mean_r2(truth, truth)
+    1.0
+    """
+    values = [_r2(truth[:, k], truth[:, k] - guess[:, k]) for k in range(truth.shape[1])]
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _r2(truth: FloatArray, error: FloatArray) -> float:
+    spread = float(np.sum((truth - truth.mean()) ** 2))
+    # A spread at the level of rounding is no spread: R² would be noise.
+    floor = len(truth) * (8 * np.finfo(float).eps * float(np.max(np.abs(truth)))) ** 2
+    return 1.0 - float(error @ error) / spread if spread > floor else float("nan")
+
+
+def _output(truth: FloatArray, error: FloatArray) -> OutputFidelity:
+    size = np.abs(error)
+    return OutputFidelity(
+        r2=_r2(truth, error),
+        rmse=float(np.sqrt(np.mean(error**2))),
+        max_error=float(np.max(size)),
+        worst_row=int(np.argmax(size)),
+        spread=float(np.ptp(truth)),
+        quantiles=tuple(np.quantile(size, QUANTILES).tolist()),
+    )
+
+
+def _classified(
+    network: Network, truth: FloatArray, guess: FloatArray
+) -> tuple[float | None, float | None]:
+    """Compare labels (share of rows alike) and probabilities (mean absolute difference)."""
+    if network.link == "identity":
+        return None, None
+    pair = [labels(raw, network.link, network.classes) for raw in (truth, guess)]
+    same = pair[0] == pair[1]
+    chances = [probabilities(raw, network.link) for raw in (truth, guess)]
+    difference = float(np.mean(np.abs(chances[0] - chances[1])))
+    return float(np.mean(same if same.ndim == 1 else same.all(axis=1))), difference
+
+
+def _check_pair(network: Network, poly: Approximation) -> None:
     expected = (network.n_features, network.n_outputs)
     found = (len(poly.feature_names), len(poly.output_names))
     if expected != found:
@@ -128,20 +167,3 @@ def _check_pair(network: Network, poly: Polynomial | PolynomialNetwork) -> None:
 
 def _columns(raw: FloatArray) -> FloatArray:
     return raw[:, None] if raw.ndim == 1 else raw
-
-
-def _agreement(truth: FloatArray, guess: FloatArray) -> Agreement:
-    error = truth - guess
-    spread = float(np.sum((truth - truth.mean()) ** 2))
-    # A spread at the level of rounding is no spread: R² would be noise.
-    floor = len(truth) * (8 * np.finfo(float).eps * float(np.max(np.abs(truth)))) ** 2
-    r2 = 1.0 - float(error @ error) / spread if spread > floor else float("nan")
-    return Agreement(r2, float(np.sqrt(np.mean(error**2))), float(np.max(np.abs(error))))
-
-
-def _label_agreement(network: Network, truth: FloatArray, guess: FloatArray) -> float | None:
-    if network.link == "identity":
-        return None
-    pair = [labels(raw, network.link, network.classes) for raw in (truth, guess)]
-    same = pair[0] == pair[1]
-    return float(np.mean(same if same.ndim == 1 else same.all(axis=1)))

@@ -38,7 +38,7 @@ def expand_terms(network: Network, expansions: Expansions, max_order: int) -> Gr
         below = powers(v, len(expansion) - 1, max_order - 1, product)
         outputs.append(combine(expansion, below, max_order - 1))
         tail = combine(expansion[1:], below, max_order - 1)
-        shares.append(Share(v, tail, downstream[index]))
+        shares.append(Share(v, tail, _row(expansion, 2), downstream[index]))
     top = contract_top(shares, p, max_order, network.n_outputs)
     if max_order == 1:
         top += downstream[0]
@@ -72,23 +72,19 @@ def predict_rays(
 
     Returns
     -------
-    array (n, n_outputs)
+    array (max_order + 1, n, n_outputs)
+        The values of the homogeneous parts; their sum is the prediction.
     """
     widest = max(layer.n_outputs for layer in network.layers)
     step = max(64, BATCH_SIZE // widest)
-    out = np.empty((len(z), network.n_outputs))
+    out = np.zeros((max_order + 1, len(z), network.n_outputs))
     for begin in range(0, len(z), step):
         rows = z[begin : begin + step]
-        parts = ray_parts(network, expansions, max_order, rows)
-        out[begin : begin + step] = sum(parts[1:], start=parts[0])
+        inputs = [np.zeros((1, z.shape[1])), rows]
+        *_, (_, parts) = _walk(network, expansions, inputs, max_order, RayProduct(len(rows)))
+        for degree, part in enumerate(parts):
+            out[degree, begin : begin + step] = part
     return out
-
-
-def ray_parts(network: Network, expansions: Expansions, max_order: int, z: FloatArray) -> Graded:
-    """Give the values of the homogeneous parts of the outputs: entry d is (n, n_outputs)."""
-    inputs = [np.zeros((1, z.shape[1])), z]
-    *_, (_, output) = _walk(network, expansions, inputs, max_order, RayProduct(len(z)))
-    return output
 
 
 def affine(network: Network, index: int, outputs: Sequence[Graded]) -> Graded:
@@ -126,6 +122,12 @@ def _padded(blocks: Graded, p: int, max_order: int) -> Graded:
     return [*blocks, *(product.empty(degree, width) for degree in missing)]
 
 
+def _row(expansion: FloatArray, m: int) -> FloatArray:
+    """Give the coefficients of the m-th power, zero where the expansion stops before."""
+    row: FloatArray = expansion[m] if m < len(expansion) else np.zeros(expansion.shape[1])
+    return row
+
+
 def _downstream(network: Network, expansions: Expansions) -> list[FloatArray]:
     """Sweep backwards: the linear map from each source's top block to the outputs'.
 
@@ -137,9 +139,7 @@ def _downstream(network: Network, expansions: Expansions) -> list[FloatArray]:
     maps = [np.zeros((width, network.n_outputs)) for width in widths]
     maps[-1] = np.eye(network.n_outputs)
     for index in range(len(expansions), 0, -1):
-        expansion = expansions[index - 1]
-        slope = expansion[1] if len(expansion) > 1 else np.zeros(expansion.shape[1])
-        through = slope[:, None] * maps[index]
+        through = _row(expansions[index - 1], 1)[:, None] * maps[index]
         for source, matrix in network.sources(index):
             maps[source] = maps[source] + matrix @ through
     return maps

@@ -10,12 +10,14 @@ import numpy as np
 from nn2poly.algebra.graded import FloatArray, Graded
 from nn2poly.algebra.monomials import count_degree, count_terms, rank
 from nn2poly.arguments import default_names
+from nn2poly.cards import FidelityCard
 from nn2poly.conversion.engine import Expansions, expand_layers, expand_terms, predict_rays
 from nn2poly.errors import UnknownTermError
+from nn2poly.inputs import outside_range, warn_outside
 from nn2poly.memory import check_terms
 from nn2poly.network.network import Layer, Network
-from nn2poly.polynomial.polynomial import LayerPolynomials, Polynomial, output_index
-from nn2poly.polynomial.terms import parse_term
+from nn2poly.polynomial.polynomial import LayerPolynomials, Polynomial
+from nn2poly.polynomial.terms import output_index, parse_term
 from nn2poly.tables import Table
 
 
@@ -37,6 +39,10 @@ class PolynomialNetwork:
         Total order Q.
     method
         How the expansions were found.
+    low, high
+        Arrays (p,): the range of the data that the conversion saw; predictions outside warn.
+    card
+        How closely it follows its network on held-out rows, when that was measured.
 
     Examples
     --------
@@ -53,6 +59,9 @@ class PolynomialNetwork:
     expansions: Expansions
     max_order: int
     method: str
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    card: FidelityCard | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -76,9 +85,28 @@ class PolynomialNetwork:
         -------
         array (n,) for one output, (n, n_outputs) for several
         """
-        z = self.network.to_working(self.network.check_data(X))
-        raw = predict_rays(self.network, self.expansions, self.max_order, z)
+        data = self.network.check_data(X)
+        if self.low is not None and self.high is not None:
+            warn_outside(data, self.low, self.high, self.feature_names)
+        z = self.network.to_working(data)
+        parts = predict_rays(self.network, self.expansions, self.max_order, z)
+        raw: FloatArray = parts.sum(axis=0)
         return raw[:, 0] if raw.shape[1] == 1 else raw
+
+    def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
+        """Give the raw outputs (n, n_outputs) with the terms up to order 0, 1, …, Q.
+
+        X is an array (n, p); rows outside the calibrated range pass without a warning.
+        """
+        z = self.network.to_working(X)
+        parts = predict_rays(self.network, self.expansions, self.max_order, z)
+        return list(np.cumsum(parts, axis=0))
+
+    def count_outside(self, X: FloatArray) -> int:
+        """Count the rows of X (n, p) outside the range that the conversion saw."""
+        if self.low is None or self.high is None:
+            return 0
+        return int(outside_range(X, self.low, self.high).any(axis=1).sum())
 
     def coefficient(self, term: Any, output: int | str = 0) -> float:
         """Give one coefficient: a conversion with the term's own variables, others at zero.
@@ -147,6 +175,9 @@ class PolynomialNetwork:
             net.link,
             net.center,
             net.scale,
+            low=self.low,
+            high=self.high,
+            card=self.card,
         )
 
     def _hidden(self, index: int, blocks: Graded) -> Polynomial:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nn2poly.polynomial import sparse
-from nn2poly.polynomial.terms import term_name
+from nn2poly.polynomial.terms import output_index, term_name
+from nn2poly.tables import Table
 
 if TYPE_CHECKING:
     from nn2poly.polynomial.polynomial import Polynomial
@@ -65,6 +66,33 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     rest = poly.n_terms - len(places)
     more = f" + … {rest:,} more" if rest else ""
     return f"{poly.output_names[output]} = {text}{more}"
+
+
+def all_terms(poly: Polynomial) -> Table:
+    """List every term with its order and coefficients."""
+    names, orders = poly.term_names(), poly.terms.orders().tolist()
+    rows = zip(names, orders, poly.coefficients.tolist(), strict=True)
+    table = tuple((name, order, *values) for name, order, values in rows)
+    return Table("", ("term", "order", *_columns(poly)), table)
+
+
+def top_terms(poly: Polynomial, n: int, output: int | str | None) -> Table:
+    """List the n largest terms by absolute coefficient (or norm over outputs)."""
+    column = slice(None) if output is None else [output_index(output, poly.output_names)]
+    terms, orders = poly.terms, poly.terms.orders()
+    size = np.linalg.norm(poly.coefficients[:, column], axis=1)
+    size[orders == 0] = -1.0
+    rows = tuple(
+        (term_name(terms[i], poly.feature_names), int(orders[i]), *poly.coefficients[i].tolist())
+        for i in sparse.largest(size, n).tolist()
+        if size[i] >= 0
+    )
+    title = f"{len(rows)} largest of {poly.n_terms:,} terms"
+    return Table(title, ("term", "order", *_columns(poly)), rows, note=units(poly))
+
+
+def _columns(poly: Polynomial) -> tuple[str, ...]:
+    return ("coefficient",) if poly.n_outputs == 1 else poly.output_names
 
 
 def text(poly: Polynomial) -> str:

@@ -14,14 +14,15 @@ import numpy.typing as npt
 from nn2poly.algebra.coordinates import substitute
 from nn2poly.algebra.graded import FloatArray, Graded
 from nn2poly.algebra.monomials import IntArray, count_terms
-from nn2poly.arguments import check_choice, check_names, check_order, default_names
+from nn2poly.arguments import check_choice, check_names, check_order
+from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError, NN2PolyError, StorageError, UnknownTermError
-from nn2poly.inputs import as_matrix, frame_columns
+from nn2poly.inputs import as_matrix, matching_names, outside_range, warn_outside
 from nn2poly.links import LINKS, labels, probabilities
 from nn2poly.memory import check_terms
 from nn2poly.polynomial import display, sparse, storage
 from nn2poly.polynomial.evaluate import evaluate_blocks, evaluate_terms, term_values
-from nn2poly.polynomial.terms import Terms, offsets, parse_term, term_name
+from nn2poly.polynomial.terms import Terms, offsets, output_index, parse_term, term_name
 from nn2poly.tables import Table
 
 
@@ -49,6 +50,10 @@ class Polynomial:
         Array (n_terms,), increasing: which terms of the full basis are present; None for all.
     layers
         Input and output polynomials of every layer, when they were kept.
+    low, high
+        Arrays (p,): the range of the data that the conversion saw; predictions outside warn.
+    card
+        How closely it follows its network on held-out rows, when that was measured.
 
     Examples
     --------
@@ -69,6 +74,9 @@ class Polynomial:
     scale: FloatArray
     positions: IntArray | None
     layers: tuple[LayerPolynomials, ...]
+    low: FloatArray | None
+    high: FloatArray | None
+    card: FidelityCard | None
 
     def __init__(
         self,
@@ -82,35 +90,36 @@ class Polynomial:
         scale: npt.ArrayLike = 1.0,
         positions: npt.ArrayLike | None = None,
         layers: Iterable[LayerPolynomials] = (),
+        low: npt.ArrayLike | None = None,
+        high: npt.ArrayLike | None = None,
+        card: FidelityCard | None = None,
     ) -> None:
-        set_field = object.__setattr__
-        values = _frozen(coefficients)
         names = tuple(feature_names)
-        set_field(self, "max_order", _order(max_order))
-        set_field(
-            self,
-            "feature_names",
-            check_names(names, len(names), kind="feature", default_prefix="x"),
-        )
-        kept = None if positions is None else np.asarray(positions, dtype=np.intp)
-        set_field(self, "positions", kept)
-        if values.ndim != 2 or len(values) != len(self.terms) or not np.all(np.isfinite(values)):
+        values = _frozen(coefficients)
+        width = values.shape[1] if values.ndim == 2 else 0
+        fields = {
+            "coefficients": values,
+            "max_order": max_order if max_order == 0 else check_order(max_order),
+            "feature_names": check_names(names, len(names), kind="feature", default_prefix="x"),
+            "output_names": check_names(output_names, width, kind="output", default_prefix="y"),
+            "classes": None if classes is None else tuple(classes),
+            "link": check_choice(link, LINKS, name="link"),
+            "center": _per_feature(center, len(names)),
+            "scale": _per_feature(scale, len(names)),
+            "positions": None if positions is None else np.asarray(positions, dtype=np.intp),
+            "layers": tuple(layers),
+            "low": None if low is None else _per_feature(low, len(names)),
+            "high": None if high is None else _per_feature(high, len(names)),
+            "card": card,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        if len(values) != len(self.terms) or not width or not np.all(np.isfinite(values)):
             raise InvalidInputError(
                 "The coefficients do not fit the terms.",
                 expected=f"finite, shape ({len(self.terms)}, n_outputs)",
                 found=f"shape {values.shape}",
             )
-        set_field(self, "coefficients", values)
-        set_field(
-            self,
-            "output_names",
-            check_names(output_names, values.shape[1], kind="output", default_prefix="y"),
-        )
-        set_field(self, "classes", None if classes is None else tuple(classes))
-        set_field(self, "link", check_choice(link, LINKS, name="link"))
-        set_field(self, "center", _frozen(np.broadcast_to(np.asarray(center, float), len(names))))
-        set_field(self, "scale", _frozen(np.broadcast_to(np.asarray(scale, float), len(names))))
-        set_field(self, "layers", tuple(layers))
 
     @classmethod
     def from_terms(
@@ -181,6 +190,20 @@ class Polynomial:
         raw = self._raw(X)
         return raw[:, 0] if self.n_outputs == 1 else raw
 
+    def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
+        """Give the raw outputs (n, n_outputs) with the terms up to order 0, 1, …, Q.
+
+        X is an array (n, p); rows outside the calibrated range pass without a warning.
+        """
+        parts = [self._up_to(order)._evaluate(X) for order in range(self.max_order)]
+        return [*parts, self._evaluate(X)]
+
+    def count_outside(self, X: FloatArray) -> int:
+        """Count the rows of X (n, p) outside the range that the conversion saw."""
+        if self.low is None or self.high is None:
+            return 0
+        return int(outside_range(X, self.low, self.high).any(axis=1).sum())
+
     def predict_proba(self, X: Any) -> FloatArray:
         """Compute probabilities through the link: (n, n_classes), or (n, n_labels)."""
         return probabilities(self._raw(X), self.link)
@@ -196,7 +219,7 @@ class Polynomial:
         -------
         array (n, n_terms, n_outputs)
         """
-        z = self._working(X)
+        z = (self._matrix(X) - self.center) / self.scale
         size = 8 * len(z) * self.n_terms * (self.n_outputs + 1)
         check_terms(
             self.n_terms,
@@ -236,14 +259,7 @@ class Polynomial:
 
     def to_frame(self) -> Any:
         """Give a pandas DataFrame: term, order, and one column per output."""
-        rows = zip(
-            self.term_names(), self.terms.orders().tolist(), self.coefficients.tolist(), strict=True
-        )
-        return Table(
-            "",
-            ("term", "order", *self._columns()),
-            tuple((name, order, *values) for name, order, values in rows),
-        ).to_frame()
+        return display.all_terms(self).to_frame()
 
     def top(self, n: int = 10, output: int | str | None = None) -> Table:
         """List the n largest terms by absolute coefficient, the intercept aside.
@@ -257,21 +273,7 @@ class Polynomial:
         output
             Rank by one output; None ranks by the norm over all outputs.
         """
-        column = slice(None) if output is None else [output_index(output, self.output_names)]
-        size = np.linalg.norm(self.coefficients[:, column], axis=1)
-        size[self.terms.orders() == 0] = -1.0
-        terms, orders = self.terms, self.terms.orders()
-        rows = tuple(
-            (
-                term_name(terms[i], self.feature_names),
-                int(orders[i]),
-                *self.coefficients[i].tolist(),
-            )
-            for i in sparse.largest(size, n).tolist()
-            if size[i] >= 0
-        )
-        title = f"{len(rows)} largest of {self.n_terms:,} terms"
-        return Table(title, ("term", "order", *self._columns()), rows, note=display.units(self))
+        return display.top_terms(self, n, output)
 
     def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
         """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.
@@ -299,15 +301,7 @@ class Polynomial:
 
     def truncate(self, max_order: int) -> Polynomial:
         """Drop the terms above ``max_order``."""
-        order = min(check_order(max_order), self.max_order)
-        total = count_terms(self.n_features, order)
-        kept = self.positions
-        n = total if kept is None else int(np.searchsorted(kept, total))
-        return self._with(
-            coefficients=self.coefficients[:n],
-            max_order=order,
-            positions=None if kept is None else kept[:n],
-        )
+        return self._up_to(min(check_order(max_order), self.max_order))
 
     def prune(self, n_terms: int) -> Polynomial:
         """Keep the ``n_terms`` largest terms (norm over outputs), the intercept among them."""
@@ -321,7 +315,7 @@ class Polynomial:
         size[self.terms.orders() == 0] = np.inf
         kept = np.sort(sparse.largest(size, int(n_terms)))
         positions = kept if self.positions is None else self.positions[kept]
-        return self._with(coefficients=self.coefficients[kept], positions=positions)
+        return self._with(coefficients=self.coefficients[kept], positions=positions, card=None)
 
     def save(self, path: str | Path) -> Path:
         """Write a versioned ``.json`` or compact ``.npz`` file; `nn2poly.load` reads it."""
@@ -330,31 +324,36 @@ class Polynomial:
     def _with(self, **changes: Any) -> Polynomial:
         return replace(self, **{"layers": (), **changes})
 
-    def _columns(self) -> tuple[str, ...]:
-        return ("coefficient",) if self.n_outputs == 1 else self.output_names
+    def _up_to(self, order: int) -> Polynomial:
+        total = count_terms(self.n_features, order)
+        kept = self.positions
+        n = total if kept is None else int(np.searchsorted(kept, total))
+        return self._with(
+            coefficients=self.coefficients[:n],
+            max_order=order,
+            positions=None if kept is None else kept[:n],
+            card=None,
+        )
 
     def _blocks(self) -> Graded:
         begin = offsets(self.n_features, self.max_order)
         return [self.coefficients[a:b] for a, b in pairwise(begin)]
 
-    def _working(self, X: Any) -> FloatArray:
-        data = as_matrix(X, feature_names=self._names_for(X), n_features=self.n_features, where="X")
-        z: FloatArray = (data - self.center) / self.scale
-        return z
+    def _matrix(self, X: Any) -> FloatArray:
+        names = matching_names(X, self.feature_names)
+        data = as_matrix(X, feature_names=names, n_features=self.n_features, where="X")
+        if self.low is not None and self.high is not None:
+            warn_outside(data, self.low, self.high, self.feature_names)
+        return data
 
-    def _names_for(self, X: Any) -> tuple[str, ...] | None:
-        """Match a frame by name, unless the features were never given names of their own."""
-        columns = frame_columns(X) or ()
-        default = self.feature_names == default_names("x", self.n_features)
-        return (
-            None if default and not set(self.feature_names) <= set(columns) else self.feature_names
-        )
-
-    def _raw(self, X: Any) -> FloatArray:
-        z = self._working(X)
+    def _evaluate(self, X: FloatArray) -> FloatArray:
+        z = (X - self.center) / self.scale
         if self.positions is None:
             return evaluate_blocks(self._blocks(), z)
         return evaluate_terms(self.terms, self.coefficients, z)
+
+    def _raw(self, X: Any) -> FloatArray:
+        return self._evaluate(self._matrix(X))
 
     def __repr__(self) -> str:
         return display.text(self)
@@ -371,18 +370,6 @@ class LayerPolynomials:
     output: Polynomial
 
 
-def output_index(output: int | str, names: Sequence[str]) -> int:
-    """Find an output by index or name."""
-    if isinstance(output, str) and output in names:
-        return list(names).index(output)
-    if isinstance(output, int | np.integer) and -len(names) <= output < len(names):
-        return int(output) % len(names)
-    raise UnknownTermError(
-        f"There is no output {output!r}.",
-        expected=f"0 to {len(names) - 1}, or one of {', '.join(map(repr, names[:10]))}",
-    )
-
-
 def _frozen(values: npt.ArrayLike) -> FloatArray:
     array = np.ascontiguousarray(values, dtype=np.float64)
     if array.flags.writeable:
@@ -391,8 +378,8 @@ def _frozen(values: npt.ArrayLike) -> FloatArray:
     return array
 
 
-def _order(max_order: int) -> int:
-    return max_order if max_order == 0 else check_order(max_order)
+def _per_feature(values: npt.ArrayLike, count: int) -> FloatArray:
+    return _frozen(np.broadcast_to(np.asarray(values, dtype=np.float64), count))
 
 
 def load(path: str | Path) -> Polynomial:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nn2poly.cards import FidelityCard
 from nn2poly.errors import StorageError
 from nn2poly.memory import available_bytes, human_bytes
 
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
     from nn2poly.polynomial.polynomial import Polynomial
 
 FORMAT, VERSION = "nn2poly polynomial", 1
-SCALARS = ("max_order", "feature_names", "output_names", "classes", "link")
-ARRAYS = ("coefficients", "center", "scale", "positions")
+SCALARS = ("max_order", "feature_names", "output_names", "classes", "link", "card")
+ARRAYS = ("coefficients", "center", "scale", "positions", "low", "high")
 # What each array holds on disk, little-endian.
-DTYPES = {"coefficients": "<f8", "center": "<f8", "scale": "<f8", "positions": "<i8"}
+DTYPES = {name: "<i8" if name == "positions" else "<f8" for name in ARRAYS}
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Document:
 def pack(poly: Polynomial) -> Document:
     """Take a polynomial apart."""
     fields = {name: getattr(poly, name) for name in (*SCALARS, *ARRAYS)}
+    fields["card"] = None if poly.card is None else poly.card.to_dict()
     return Document(fields, [(pack(pair.input), pack(pair.output)) for pair in poly.layers])
 
 
@@ -135,10 +137,19 @@ def _unbody(body: Any, get_array: Callable[[Any, str], Any]) -> Document:
     if not isinstance(body, dict) or set(body) != expected:
         raise _damaged("its fields are not those of the format")
     fields: dict[str, Any] = {name: body[name] for name in SCALARS}
+    if fields["card"] is not None:
+        fields["card"] = _card(fields["card"])
     for name in ARRAYS:
         fields[name] = None if body[name] is None else get_array(body[name], DTYPES[name])
     pairs = [tuple(_unbody(part, get_array) for part in pair) for pair in body["layers"]]
     return Document(fields, [(pair[0], pair[1]) for pair in pairs])
+
+
+def _card(data: Any) -> FidelityCard:
+    try:
+        return FidelityCard.from_dict(data)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _damaged(f"its fidelity card is not one ({error})") from error
 
 
 def _canonical(body: Any) -> bytes:

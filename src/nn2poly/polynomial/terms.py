@@ -235,3 +235,15 @@ def _factor(text: str, index: dict[str, int]) -> list[tuple[int, int]]:
     if caret and power.isdecimal() and 0 < int(power) <= 100 and base in index:
         return [*plain, (index[base], int(power))]
     return plain
+
+
+def output_index(output: int | str, names: Sequence[str]) -> int:
+    """Find an output by index or name."""
+    if isinstance(output, str) and output in names:
+        return list(names).index(output)
+    if isinstance(output, int | np.integer) and -len(names) <= output < len(names):
+        return int(output) % len(names)
+    raise UnknownTermError(
+        f"There is no output {output!r}.",
+        expected=f"0 to {len(names) - 1}, or one of {', '.join(map(repr, names[:10]))}",
+    )

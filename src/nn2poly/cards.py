@@ -1,0 +1,225 @@
+"""The fidelity card: plain data about how far a polynomial may be trusted, and how it reads."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from html import escape
+from math import isnan
+from typing import Any
+
+from nn2poly.tables import Table
+
+# Quantiles of the absolute error that a card gives.
+QUANTILES = (0.5, 0.9, 0.95, 0.99)
+
+
+@dataclass(frozen=True)
+class OutputFidelity:
+    """How the polynomial follows one output of the network.
+
+    Parameters
+    ----------
+    r2
+        1 - (squared error) / (variation of the network's output); NaN when it does not vary.
+    rmse, max_error
+        Root mean squared and largest absolute error, in the unit of the output.
+    worst_row
+        Row (0-based, of those compared) of the largest error.
+    spread
+        Range of the network's output over the rows, the yardstick of relative errors.
+    quantiles
+        Absolute errors at 50, 90, 95 and 99 % of the rows.
+    """
+
+    r2: float
+    rmse: float
+    max_error: float
+    worst_row: int
+    spread: float
+    quantiles: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A distribution-free bound on the error at new rows of the same distribution.
+
+    With ``confidence``, at least ``coverage`` of new rows are within ``bounds`` (one per
+    output) of the network; ``bounds`` is empty when ``n_rows`` is below ``rows_needed``.
+    """
+
+    confidence: float
+    coverage: float
+    bounds: tuple[float, ...]
+    rows_needed: int
+    n_rows: int
+
+    def __str__(self) -> str:
+        if not self.bounds:
+            return (
+                f"too few rows for a guarantee: {self.rows_needed} needed to promise "
+                f"{self.coverage:.0%} of new rows with {self.confidence:.0%} confidence, "
+                f"{self.n_rows} compared"
+            )
+        shown = ", ".join(f"±{bound:.3g}" for bound in self.bounds[:8])
+        more = ", …" if len(self.bounds) > 8 else ""
+        return (
+            f"with {self.confidence:.0%} confidence at least {self.coverage:.0%} of new rows from "
+            f"the same distribution are within {shown}{more} of the network"
+        )
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of the data, in words, and its error relative to the whole."""
+
+    description: str
+    n_rows: int
+    rmse: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class FidelityCard:
+    """The polynomial against the network: overall, per output, order, layer and region.
+
+    Parameters
+    ----------
+    n_rows
+        Rows compared; ``held_out`` tells whether the conversion never saw them.
+    r2, rmse, max_error
+        Overall: mean R² of the outputs that vary, errors over all outputs.
+    agreement, probability_error
+        Of a classifier: share of rows with the same label, mean absolute difference of
+        probabilities; None for a regression.
+    per_output
+        `OutputFidelity` by output name.
+    per_order
+        R² with the terms up to each order 0, 1, ….
+    per_layer
+        Share of the error that enters with each layer's activations; empty when unknown.
+    regions
+        The parts of the data where the error is largest, worst first.
+    guarantee
+        What the rows promise for new ones.
+    verdict
+        All of it in plain language.
+    outside
+        Rows outside the range that the conversion saw.
+    path
+        (order, terms, R²) of the orders tried by ``max_order="auto"``.
+    """
+
+    n_rows: int
+    held_out: bool
+    r2: float
+    rmse: float
+    max_error: float
+    agreement: float | None
+    probability_error: float | None
+    per_output: dict[str, OutputFidelity]
+    per_order: tuple[float, ...]
+    per_layer: tuple[float, ...]
+    regions: tuple[Region, ...]
+    guarantee: Guarantee
+    verdict: str
+    outside: int = 0
+    path: tuple[tuple[int, int, float], ...] = ()
+
+    def tables(self) -> list[Table]:
+        """Lay the card out as tables: outputs, orders and layers, regions, path."""
+        sections = [_outputs(self), _orders(self), _layers(self), _regions(self), _path(self)]
+        return [table for table in sections if len(table)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data for a file; NaN becomes None."""
+        return dict(_plain(asdict(self)))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> FidelityCard:
+        """Rebuild a card from `to_dict`."""
+        fields = dict(_numbers(data))
+        fields["agreement"] = data["agreement"]
+        fields["probability_error"] = data["probability_error"]
+        fields["per_output"] = {
+            name: OutputFidelity(**{**_numbers(o), "quantiles": tuple(o["quantiles"])})
+            for name, o in data["per_output"].items()
+        }
+        for name in ("per_order", "per_layer"):
+            fields[name] = tuple(_numbers(data[name]))
+        fields["regions"] = tuple(Region(**region) for region in data["regions"])
+        guarantee = data["guarantee"]
+        fields["guarantee"] = Guarantee(**{**guarantee, "bounds": tuple(guarantee["bounds"])})
+        fields["path"] = tuple((o, n, _numbers(r2)) for o, n, r2 in data["path"])
+        return cls(**fields)
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.verdict, *map(str, self.tables()), str(self.guarantee)])
+
+    def _repr_html_(self) -> str:
+        tables = "".join(table._repr_html_() for table in self.tables())
+        verdict = f"<p><strong>{escape(self.verdict)}</strong></p>"
+        return f"<div>{verdict}{tables}<p>{escape(str(self.guarantee))}</p></div>"
+
+
+def _outputs(card: FidelityCard) -> Table:
+    kind = "held-out " if card.held_out else ""
+    rows: list[tuple[object, ...]] = [
+        (name, o.r2, o.rmse, o.quantiles[2], o.max_error, o.worst_row)
+        for name, o in card.per_output.items()
+    ]
+    if len(rows) > 1:
+        rows.append(("overall", card.r2, card.rmse, None, card.max_error, None))
+    notes = []
+    if card.agreement is not None:
+        notes.append(
+            f"labels agree on {card.agreement:.2%} of rows; probabilities differ by "
+            f"{card.probability_error:.3g} on average"
+        )
+    if card.outside:
+        notes.append(f"{card.outside:,} rows lie outside the calibrated range")
+    return Table(
+        f"Fidelity to the network, {card.n_rows:,} {kind}rows",
+        ("output", "R2", "RMSE", "95% within", "max error", "at row"),
+        tuple(rows),
+        note="\n".join(notes),
+    )
+
+
+def _orders(card: FidelityCard) -> Table:
+    before = (float("nan"), *card.per_order)
+    rows = [
+        (order, r2, r2 - previous)
+        for order, (r2, previous) in enumerate(zip(card.per_order, before, strict=False))
+    ]
+    return Table("What each order adds", ("up to order", "R2", "gain"), tuple(rows[1:]))
+
+
+def _layers(card: FidelityCard) -> Table:
+    rows = tuple((index, share) for index, share in enumerate(card.per_layer, start=1))
+    return Table("Where the error enters", ("layer", "share of error"), rows)
+
+
+def _regions(card: FidelityCard) -> Table:
+    rows = tuple((r.description, r.n_rows, r.rmse, r.ratio) for r in card.regions)
+    return Table("Where it is worst", ("region", "rows", "RMSE", "times overall"), rows)
+
+
+def _path(card: FidelityCard) -> Table:
+    return Table("Orders tried", ("order", "terms", "R2"), card.path)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def _numbers(value: Any) -> Any:
+    """Turn None back into NaN, one level deep."""
+    if isinstance(value, dict):
+        return {key: float("nan") if v is None else v for key, v in value.items()}
+    if isinstance(value, list):
+        return [_numbers(v) for v in value]
+    return float("nan") if value is None else value

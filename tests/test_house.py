@@ -1,0 +1,286 @@
+"""The house rules: which room may open a door to which, what is imported, what is never used."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nn2poly
+
+PACKAGE = Path(nn2poly.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# Modules on the ground floor (the errors lie under it), and what each room may import;
+# every room may import itself.
+GROUND = {"arguments", "cards", "inputs", "links", "memory", "tables"}
+BASE = {"errors", "ground"}
+CORE = {"algebra", "network", "polynomial", "conversion"}
+UPSTAIRS = {"assess", "explain", "export", "plots", "report", "training"}
+DOORS = {
+    "errors": set(),
+    "ground": {"errors"},
+    "algebra": {"errors"},
+    "network": {*BASE, "algebra"},
+    "polynomial": {*BASE, "algebra"},
+    "conversion": {*BASE, "algebra", "network", "polynomial"},
+    **{room: {*BASE, *CORE, *UPSTAIRS} for room in sorted(UPSTAIRS)},
+    "front": {*BASE, *CORE, *UPSTAIRS},
+    "cli": {*BASE, *CORE, *UPSTAIRS, "front"},
+    "__main__": {"cli"},
+}
+FRAMEWORKS = {
+    *("sklearn", "torch", "keras", "tensorflow", "jax", "onnx", "onnxruntime"),
+    *("pandas", "polars", "scipy", "matplotlib", "sympy"),
+}
+
+
+def room_of(module):
+    """Give the room of a dotted name inside the package; the package itself is the front."""
+    parts = module.split(".")
+    if len(parts) == 1:
+        return "front"
+    return "ground" if parts[1] in GROUND else parts[1]
+
+
+def dotted(path):
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path):
+    """List the dotted names that a file imports, inside functions and for type checking too."""
+    here = dotted(path).split(".")
+    package = here if path.name == "__init__.py" else here[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                full = f"{module}.{alias.name}"
+                inner = PACKAGE.parent.joinpath(*full.split("."))
+                is_module = inner.is_dir() or inner.with_suffix(".py").exists()
+                yield full if is_module else module
+
+
+def doors():
+    """Collect (file, room, imported room) of every import inside the package."""
+    return [
+        (str(path.relative_to(PACKAGE)), room_of(dotted(path)), room_of(name))
+        for path in MODULES
+        for name in imports_of(path)
+        if name.split(".")[0] == "nn2poly"
+    ]
+
+
+# --- rooms and doors -------------------------------------------------------------------------
+
+
+def test_the_walk_sees_the_doors_that_are_known_to_be_there():
+    found = {(room, other) for _, room, other in doors()}
+    assert {("conversion", "network"), ("polynomial", "algebra"), ("front", "assess")} <= found
+    assert len(MODULES) > 25
+
+
+def test_every_room_has_a_row_in_the_table():
+    assert {room_of(dotted(path)) for path in MODULES} <= set(DOORS)
+
+
+def test_no_door_opens_backwards():
+    wrong = [
+        f"{file}: {room} → {other}"
+        for file, room, other in doors()
+        if other != room and other not in DOORS[room]
+    ]
+    assert wrong == []
+
+
+def test_no_two_rooms_import_each_other():
+    between = {(room, other) for _, room, other in doors() if room != other}
+    assert {frozenset(pair) for pair in between if pair[::-1] in between} == set()
+
+
+def test_no_cycle_of_modules_import_each_other():
+    """Of the imports that run when a module is loaded; those inside functions come later."""
+    known = {dotted(path) for path in MODULES}
+    graph = {}
+    for path in MODULES:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        nodes = [node for node in body if isinstance(node, ast.ImportFrom) and node.module]
+        names = {node.module for node in nodes}
+        names |= {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
+        graph[dotted(path)] = (names & known) - {dotted(path)}
+    done = set()
+    while ready := {m for m, needs in graph.items() if m not in done and needs <= done}:
+        done |= ready
+    assert known - done == set()
+
+
+def test_nothing_imports_the_command_line():
+    assert [file for file, room, other in doors() if other == "cli" and room != "__main__"] == []
+
+
+def test_only_numpy_is_imported_at_the_top_of_a_module():
+    """Frameworks are imported inside the functions that need them."""
+    wrong = []
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module]
+            roots = {name.split(".")[0] for name in names}
+            wrong += [
+                f"{path.name}: {root}"
+                for root in roots - set(sys.stdlib_module_names) - {"nn2poly", "numpy"}
+                if "readers" not in path.parts
+            ]
+    assert wrong == []
+
+
+# --- importing the package -------------------------------------------------------------------
+
+PROBE = """
+import json, sys, time
+import numpy
+begin = time.perf_counter()
+import nn2poly
+seconds = time.perf_counter() - begin
+print(json.dumps([seconds, sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+
+
+@pytest.fixture(scope="module")
+def fresh_imports():
+    """Import the package in three fresh interpreters."""
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=60
+        )
+        for _ in range(3)
+    ]
+    return [json.loads(run.stdout) for run in runs]
+
+
+def test_importing_the_package_takes_less_than_three_tenths_of_a_second(fresh_imports):
+    assert min(seconds for seconds, _ in fresh_imports) < 0.3
+
+
+def test_importing_the_package_imports_no_framework(fresh_imports):
+    for _, modules in fresh_imports:
+        assert "nn2poly" in modules
+        assert FRAMEWORKS & set(modules) == set()
+
+
+def test_importing_the_package_says_nothing_and_sets_up_no_logging():
+    code = "import logging, nn2poly; print(len(logging.root.handlers))"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert (run.stdout, run.stderr) == ("0\n", "")
+
+
+# --- the front -------------------------------------------------------------------------------
+
+
+def test_the_front_is_a_map_of_at_most_40_lines():
+    text = (PACKAGE / "__init__.py").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+    kinds = {type(node) for node in ast.parse(text).body}
+    assert kinds <= {ast.Expr, ast.Import, ast.ImportFrom, ast.Assign}
+
+
+def test_every_public_name_is_there_once_and_sorted():
+    assert len(set(nn2poly.__all__)) == len(nn2poly.__all__)
+    assert all(hasattr(nn2poly, name) for name in nn2poly.__all__)
+    text = (PACKAGE / "__init__.py").read_text(encoding="utf-8")
+    imported = {
+        alias.asname or alias.name
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == set(nn2poly.__all__)
+
+
+def is_error(name):
+    found = getattr(nn2poly, name)
+    return inspect.isclass(found) and issubclass(found, BaseException)
+
+
+@pytest.mark.parametrize("name", [name for name in nn2poly.__all__ if not is_error(name)])
+def test_every_public_name_has_a_docstring_with_an_example(name):
+    text = inspect.getdoc(getattr(nn2poly, name))
+    assert text
+    assert ">>>" in text
+
+
+def test_the_version_is_that_of_the_package():
+    from importlib.metadata import version
+
+    assert nn2poly.__version__ == version("nn2poly")
+
+
+# --- what is never used ----------------------------------------------------------------------
+
+UNSAFE_MODULES = {"pickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
+
+
+def calls_of(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            yield node, ast.unparse(node.func)
+
+
+def test_nothing_is_unpickled():
+    wrong = [
+        f"{path.name}: {name}"
+        for path in MODULES
+        for name in imports_of(path)
+        if name.split(".")[0] in UNSAFE_MODULES
+    ]
+    assert wrong == []
+
+
+def test_nothing_is_evaluated_or_executed():
+    wrong = [
+        f"{path.name}:{call.lineno} {name}"
+        for path in MODULES
+        for call, name in calls_of(path)
+        if name.removeprefix("builtins.") in UNSAFE_CALLS
+    ]
+    assert wrong == []
+
+
+def test_numpy_loads_and_writes_without_pickle():
+    """Calls that can pickle must say that they do not; none may say that they do."""
+    can_pickle = {"load", "save", "savez", "savez_compressed", "read_array", "write_array"}
+    wrong = []
+    for path in MODULES:
+        for call, name in calls_of(path):
+            said = [k.value for k in call.keywords if k.arg == "allow_pickle"]
+            safe = len(said) == 1 and isinstance(said[0], ast.Constant) and said[0].value is False
+            owner, _, last = name.rpartition(".")
+            by_numpy = owner in {"np", "numpy", "np.lib.format", "numpy.lib.format"}
+            if (by_numpy and last in can_pickle and not safe) or (said and not safe):
+                wrong.append(f"{path.name}:{call.lineno} {name}")
+    assert wrong == []
+
+
+def test_no_user_input_is_checked_by_assert():
+    wrong = [
+        f"{path.name}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assert)
+    ]
+    assert wrong == []
