@@ -10,6 +10,7 @@ from reprlib import repr as short_repr
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nn2poly.errors import InvalidInputError
 
@@ -17,8 +18,8 @@ _MAX_ORDER = 100
 MAX_LISTED = 10
 
 
-def check_order(max_order: object, *, where: str = "max_order") -> int:
-    """Return the order as an int between 1 and 100.
+def check_order(max_order: object, *, where: str = "max_order", lowest: int = 1) -> int:
+    """Return the order as an int between ``lowest`` and 100.
 
     Examples
     --------
@@ -28,13 +29,32 @@ def check_order(max_order: object, *, where: str = "max_order") -> int:
     order = _integer(max_order)
     if order is None:
         what, remedy = "The order must be an integer.", "pass an int, for example max_order=2"
-    elif 1 <= order <= _MAX_ORDER:
+    elif lowest <= order <= _MAX_ORDER:
         return order
     else:
         what = "The order is out of range."
         remedy = "2 or 3 suits most networks: the number of terms grows like p**max_order"
-    expected, found = f"an integer from 1 to {_MAX_ORDER}", _described(max_order)
+    expected, found = f"an integer from {lowest} to {_MAX_ORDER}", _described(max_order)
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
+
+
+def check_count(n: object, *, where: str) -> int:
+    """Return a positive int.
+
+    Examples
+    --------
+    >>> check_count(10, where="n")
+    10
+    """
+    count = _integer(n)
+    if count is not None and count >= 1:
+        return count
+    raise InvalidInputError(
+        f"{where} must be a positive integer.",
+        where=where,
+        expected="1 or more",
+        found=_described(n),
+    )
 
 
 def check_choice(value: object, choices: Sequence[str], *, name: str) -> str:
@@ -69,7 +89,7 @@ def default_names(prefix: str, count: int) -> tuple[str, ...]:
 
 
 def check_names(
-    names: Iterable[str] | None, count: int, *, kind: str, default_prefix: str
+    names: Iterable[str] | None, count: int | None = None, *, kind: str, default_prefix: str
 ) -> tuple[str, ...]:
     """Return ``count`` distinct non-empty names, the default ones for None.
 
@@ -78,7 +98,7 @@ def check_names(
     names
         The names in order, or None.
     count
-        How many there must be.
+        How many there must be; None for any number of names, one at least.
     kind
         ``"feature"`` or ``"output"``; messages speak of ``feature_names``.
     default_prefix
@@ -89,9 +109,10 @@ def check_names(
     >>> check_names(["rm", "lstat"], 2, kind="feature", default_prefix="x")
     ('rm', 'lstat')
     """
-    if names is None:
+    if names is None and count is not None:
         return default_names(default_prefix, count)
     given = _ordered(names, f"{kind}_names")
+    count = max(1, len(given)) if count is None else count
     problem = _names_problem(given, count)
     if problem is None:
         return tuple(str(name) for name in given)
@@ -99,6 +120,67 @@ def check_names(
     raise InvalidInputError(
         what, where=f"{kind}_names", expected=expected, found=problem[0], remedy=problem[1]
     )
+
+
+def real_array(values: npt.ArrayLike, name: str, kinds: str = "fiub") -> Any:
+    """Copy finite real numbers to a read-only float64 (or intp) array.
+
+    Parameters
+    ----------
+    kinds
+        NumPy dtype kinds that are accepted; ``"iu"`` gives an integer array.
+
+    Returns
+    -------
+    array of any shape
+        The same object when it already is a read-only array of the type.
+
+    Examples
+    --------
+    >>> real_array([[1, 2]], "weights")
+    array([[1., 2.]])
+    """
+    dtype = np.intp if kinds == "iu" else np.float64
+    problem = "not a rectangular array of numbers"
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in kinds or not array.size:
+            result = array.astype(dtype, order="C", copy=array.flags.writeable)
+            problem = "" if np.all(np.isfinite(result)) else "NaN or infinite values"
+    except (TypeError, ValueError, OverflowError) as error:
+        problem = str(error)
+    if problem:
+        raise InvalidInputError(
+            f"The {name} cannot be used.",
+            where=name,
+            expected="finite real numbers" if dtype is np.float64 else "integers",
+            found=problem,
+        )
+    result.setflags(write=False)
+    return result
+
+
+def per_feature(
+    values: npt.ArrayLike, count: int, name: str, *, positive: bool = False
+) -> npt.NDArray[np.float64]:
+    """Spread a number, or one per feature, to a read-only array (count,).
+
+    Examples
+    --------
+    >>> per_feature(2.0, 3, "scale", positive=True)
+    array([2., 2., 2.])
+    """
+    array = real_array(values, name)
+    if array.shape not in ((), (count,)) or (positive and not np.all(array > 0)):
+        raise InvalidInputError(
+            f"The {name} of the features cannot be used.",
+            where=name,
+            expected=f"a {'positive ' if positive else ''}number, or {count} of them",
+            found=f"shape {array.shape}" if array.shape else _described(values),
+        )
+    spread: npt.NDArray[np.float64] = array if array.shape else np.full(count, array)
+    spread.setflags(write=False)
+    return spread
 
 
 def _integer(value: object) -> int | None:

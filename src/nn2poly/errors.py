@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 __all__ = [
     "InvalidInputError",
     "InvalidNetworkError",
@@ -110,3 +113,11 @@ class OutsideRangeWarning(NN2PolyWarning):
 
 class RadiusWarning(NN2PolyWarning):
     """The weights can drive a potential outside the radius of convergence of its series."""
+
+
+def warn_user(message: str, category: type[NN2PolyWarning]) -> None:
+    """Give a warning at the line of the user's code that led here, however deep we are."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "nn2poly":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nn2poly.arguments import MAX_LISTED, default_names, listed, nearest, plural
-from nn2poly.errors import InvalidInputError, OutsideRangeWarning
+from nn2poly.errors import InvalidInputError, OutsideRangeWarning, warn_user
 
 __all__ = ["as_matrix", "frame_columns", "matching_names", "outside_range", "warn_outside"]
 
@@ -133,12 +132,11 @@ def warn_outside(
     if not rows:
         return
     places = [f"{names[j]!r} (seen {low[j]:.4g} to {high[j]:.4g})" for j in columns]
-    warnings.warn(
+    warn_user(
         f"{rows:,} of {plural(len(X), 'row')} lie outside the range that the polynomial was "
         f"calibrated on, in {listed(places, str)}. A polynomial can be far from its network "
         f"there; calibrate on data that cover them, or trust the network instead.",
         OutsideRangeWarning,
-        stacklevel=5,
     )
 
 

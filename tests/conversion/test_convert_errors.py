@@ -140,7 +140,6 @@ def test_what_is_not_a_matrix_with_a_bias_row_is_refused(matrix):
     assert_says(error, f"shape {np.shape(matrix)}" if np.size(matrix) else "0")
 
 
-@pytest.mark.xfail(reason="NumPy's own ValueError from readers/pairs.py", raises=ValueError)
 def test_rows_of_different_lengths_are_refused():
     error = refused(InvalidNetworkError, [("tanh", [[1.0, 2.0], [3.0]])], 2)
     assert_says(error, "layer 1")
@@ -327,7 +326,6 @@ def test_several_points_are_refused(network):
     assert_says(refused(InvalidInputError, network, 2, around=np.zeros((3, 2))), "3 rows")
 
 
-@pytest.mark.xfail(reason="NumPy's own ValueError from convert._point", raises=ValueError)
 def test_points_of_different_lengths_are_refused(network):
     assert refused(InvalidInputError, network, 2, around=[[1.0], [2.0, 3.0]]).where == "around"
 
@@ -365,7 +363,6 @@ def test_a_function_of_the_users_has_no_series():
     assert_says(refused(NoSeriesError, model, 2), "cbrt", "layer 1", "custom function")
 
 
-@pytest.mark.xfail(reason="series._propagate takes any activation called linear for the identity")
 def test_a_function_of_the_users_is_not_known_by_its_name():
     def linear(x):
         return 2.0 * x
@@ -381,19 +378,7 @@ def test_as_many_taylor_orders_as_layers_are_expected(network, orders):
     assert_says(error, "taylor_order", "2 of them", f"{len(orders)} of them", "output included")
 
 
-NOT_ITERABLE = pytest.mark.xfail(
-    reason="check_taylor_orders iterates over anything that is no int", raises=TypeError
-)
-
-
-@pytest.mark.parametrize(
-    "order",
-    [
-        *(0, -3, 101, True, "8", [8, 0], [8, 2.5], [8, None]),
-        pytest.param(2.5, marks=NOT_ITERABLE),
-        pytest.param(None, marks=NOT_ITERABLE),
-    ],
-)
+@pytest.mark.parametrize("order", [0, -3, 101, True, "8", 2.5, None, [8, 0], [8, 2.5], [8, None]])
 def test_a_taylor_order_that_is_no_order_is_refused(network, order):
     error = refused(InvalidInputError, network, 2, taylor_order=order)
     assert_says(error, "taylor_order", "1 to 100")
@@ -406,7 +391,6 @@ def test_a_taylor_centre_that_is_no_finite_number_is_refused(network, center):
 
 
 @pytest.mark.parametrize("center", [True, np.complex128(1.0), pytest.param(10**400, id="10**400")])
-@pytest.mark.xfail(reason="convert._center lets bool, NumPy complex and huge integers through")
 def test_a_taylor_centre_that_is_no_float_is_refused(network, center):
     assert_says(refused(InvalidInputError, network, 2, taylor_center=center), "taylor_center")
 

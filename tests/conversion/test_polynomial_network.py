@@ -65,10 +65,6 @@ def test_the_forms_agree_for_low_taylor_orders(make_network, orders):
     assert_three_forms_agree(network, 4, taylor_order=orders)
 
 
-@pytest.mark.xfail(
-    reason="Network.recentered and restrict key the sources by index: a skip from the layer "
-    "before replaces its weights"
-)
 def test_a_skip_from_the_layer_before_adds_to_its_weights(make_network):
     plain = make_network(3, (3, 4, 3, 2), "tanh", coordinates=True)
     rng = np.random.default_rng(3)
@@ -127,9 +123,6 @@ def test_data_frames_are_matched_by_name(make_network):
     np.testing.assert_allclose(pnet.expand().predict(frame), pnet.predict(X), rtol=1e-12)
 
 
-@pytest.mark.xfail(
-    reason="Polynomial matches x1, x2, … by name, Network and PolynomialNetwork by position"
-)
 def test_a_frame_with_the_default_names_means_the_same_to_all_forms(make_network):
     network = make_network(5)
     pnet = n2p.polynomial_network(network, 3)

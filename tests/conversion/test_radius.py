@@ -109,9 +109,6 @@ def test_a_chain_of_exponentials_converts_although_its_bound_overflows():
     assert np.isfinite(n2p.convert(network, 2).coefficients).all()
 
 
-@pytest.mark.xfail(
-    reason="potential_reach asks for the image of every activation, also where it is unknown"
-)
 def test_an_activation_with_a_series_but_without_turning_points_converts():
     tanh = activation("tanh")
     mine = Activation("mine", np.tanh, tanh.series, tanh.radius, turning_points=None)
@@ -160,16 +157,7 @@ def test_the_warning_speaks_of_the_centre():
         n2p.convert(network, 2, taylor_center=0.5)
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
-        n2p.convert,
-        pytest.param(
-            n2p.polynomial_network,
-            marks=pytest.mark.xfail(reason="stacklevel=4 counts the frame of convert"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("verb", [n2p.convert, n2p.polynomial_network])
 def test_the_warning_points_at_the_line_of_the_caller(verb):
     network = n2p.Network([n2p.Layer([[3.0]], None, "tanh"), n2p.Layer([[1.0]])])
     with pytest.warns(RadiusWarning) as caught:

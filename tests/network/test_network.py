@@ -323,6 +323,11 @@ def test_neither_fields_nor_arrays_can_be_written_to():
         layer.skips[0] = np.eye(2)
 
 
+def test_a_bias_that_was_not_given_cannot_be_written_to_either():
+    with pytest.raises(ValueError, match="read-only"):
+        Layer(np.eye(2)).bias[0] = 5.0
+
+
 def test_writing_to_the_arrays_that_it_was_made_from_does_not_change_it():
     weights, bias, skip, center, scale = np.eye(2), np.ones(2), np.eye(2), np.zeros(2), np.ones(2)
     network = Network([Layer(weights, bias, "tanh", {0: skip})], center=center, scale=scale)

@@ -154,6 +154,14 @@ def _classified(
 
 
 def _check_pair(network: Network, poly: Approximation) -> None:
+    if not hasattr(poly, "outputs_by_order"):
+        raise InvalidInputError(
+            "This is not a polynomial.",
+            where="the second argument of fidelity",
+            expected="a Polynomial or a PolynomialNetwork",
+            found=type(poly).__name__,
+            remedy="call fidelity(model, poly, X)",
+        )
     expected = (network.n_features, network.n_outputs)
     found = (len(poly.feature_names), len(poly.output_names))
     if expected != found:

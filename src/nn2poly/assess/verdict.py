@@ -48,9 +48,9 @@ def _digits(r2: float) -> str:
     if r2 < 0.0:
         return f"{r2:.3g}"
     for digits in (3, 4, 5, 6):
-        if 1.0 - r2 >= 2 * 10.0**-digits:
+        if 1.0 - r2 >= 10.0**-digits:
             return f"{r2:.{digits}f}"
-    return "above 0.999998"
+    return "above 0.999999"
 
 
 def _distance(per_output: dict[str, OutputFidelity]) -> str:

@@ -13,11 +13,13 @@ from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.series import check_taylor_orders, expand_local, expand_taylor
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import as_matrix, frame_columns
+from nn2poly.inputs import frame_columns
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 from nn2poly.polynomial.polynomial import Polynomial
 
+# A Taylor centre beyond this is a mistake, and its powers would overflow.
+MAX_CENTER = 1e6
 METHODS = ("auto", "taylor", "local")
 
 
@@ -153,9 +155,7 @@ def _named(
 
 
 def _point(around: npt.ArrayLike | None, network: Network) -> npt.NDArray[np.float64]:
-    row = around if frame_columns(around) else np.atleast_2d(np.asarray(around))
-    names = network.feature_names
-    point = as_matrix(row, feature_names=names, n_features=network.n_features, where="around")
+    point = network.check_data(_as_row(around), where="around")
     if len(point) != 1:
         raise InvalidInputError(
             "around must be one point.", expected="1 row", found=f"{len(point)} rows"
@@ -164,7 +164,23 @@ def _point(around: npt.ArrayLike | None, network: Network) -> npt.NDArray[np.flo
     return first
 
 
+def _as_row(around: Any) -> Any:
+    """Make one row of a point: a list, a vector, a labelled pandas Series, or a frame."""
+    if frame_columns(around) is not None:
+        return around
+    if hasattr(type(around), "to_frame"):
+        return around.to_frame().T
+    try:
+        values = np.asarray(around)
+    except ValueError as error:
+        raise InvalidInputError(
+            "around must be one point.", where="around", found=str(error)
+        ) from error
+    return values.reshape(1, -1) if values.ndim < 2 else values
+
+
 def _center(taylor_center: float) -> float:
-    if not isinstance(taylor_center, int | float | np.number) or not np.isfinite(taylor_center):
+    is_real = isinstance(taylor_center, int | float | np.integer | np.floating)
+    if isinstance(taylor_center, bool) or not is_real or not abs(taylor_center) < MAX_CENTER:
         raise InvalidInputError("taylor_center must be a finite number.", found=repr(taylor_center))
     return float(taylor_center)

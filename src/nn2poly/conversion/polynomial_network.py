@@ -15,7 +15,7 @@ from nn2poly.conversion.engine import Expansions, expand_layers, expand_terms, p
 from nn2poly.errors import UnknownTermError
 from nn2poly.inputs import outside_range, warn_outside
 from nn2poly.memory import check_terms
-from nn2poly.network.network import Layer, Network
+from nn2poly.network.network import Network, map_inputs
 from nn2poly.polynomial.polynomial import LayerPolynomials, Polynomial
 from nn2poly.polynomial.terms import output_index, parse_term
 from nn2poly.tables import Table
@@ -214,9 +214,5 @@ class PolynomialNetwork:
 
 def restrict(network: Network, variables: np.ndarray[Any, np.dtype[np.intp]]) -> Network:
     """Give the network of some inputs, the others held at zero in working coordinates."""
-    layers = []
-    for index, layer in enumerate(network.layers, start=1):
-        matrices = {s: (m[variables] if s == 0 else m) for s, m in network.sources(index)}
-        main = matrices.pop(index - 1)
-        layers.append(Layer(main, layer.bias, layer.activation, matrices))
+    layers = map_inputs(network, lambda matrix: matrix[variables])
     return Network(layers, center=network.center[variables], scale=network.scale[variables])

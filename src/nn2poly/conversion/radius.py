@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from nn2poly.algebra.graded import FloatArray
-from nn2poly.errors import RadiusWarning
+from nn2poly.errors import RadiusWarning, warn_user
 from nn2poly.network.network import Network
 
 # Bounds are cut here, so that a chain of exponentials overflows to a bound and not to NaN.
@@ -42,6 +41,8 @@ def potential_reach(network: Network, center: float) -> list[Reach]:
         bound = float(np.max(np.maximum(np.abs(low - center), np.abs(high - center))))
         radius = float(np.min(layer.activation.radius(np.array([center]))))
         reaches.append(Reach(index, layer.activation.name, bound, radius))
+        if layer.activation.turning_points is None:
+            break  # a function of the user's: nothing is known about what follows it
         image = layer.activation.image(low, high)
         lows.append(np.clip(image[0], -HUGE, HUGE))
         highs.append(np.clip(image[1], -HUGE, HUGE))
@@ -58,13 +59,12 @@ def warn_if_outside(network: Network, center: float) -> None:
         f"of convergence is {r.radius:.3g}"
         for r in outside
     )
-    warnings.warn(
+    warn_user(
         f"For inputs in [-1, 1] the weights can drive potentials outside the radius of "
         f"convergence of their Taylor series, where the polynomial may be far from the network: "
         f"{places}. Check it with nn2poly.fidelity; pass a sample of inputs (data=X) to calibrate "
         f"instead; or train with an l1 constraint on the hidden weights.",
         RadiusWarning,
-        stacklevel=4,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import comb
 
 import numpy as np
@@ -11,7 +11,10 @@ from nn2poly.algebra.graded import FloatArray
 from nn2poly.arguments import check_order
 from nn2poly.conversion.engine import Expansions
 from nn2poly.errors import InvalidInputError, NoSeriesError
+from nn2poly.network.activations import activation
 from nn2poly.network.network import Layer, Network
+
+LINEAR = activation("linear")
 
 
 def expand_taylor(
@@ -88,7 +91,7 @@ def recenter(series: FloatArray, shift: FloatArray, max_order: int) -> FloatArra
 def check_taylor_orders(taylor_order: int | Sequence[int], network: Network) -> list[int]:
     """Check the Taylor orders: one for all layers, or one per layer, output included."""
     n_layers = len(network.layers)
-    if isinstance(taylor_order, int | np.integer):
+    if not isinstance(taylor_order, Iterable):
         return [check_order(taylor_order, where="taylor_order")] * n_layers
     orders = [check_order(order, where="taylor_order") for order in taylor_order]
     if len(orders) != n_layers:
@@ -109,7 +112,7 @@ def _propagate(
     expansions = []
     for index, layer in enumerate(network.layers, start=1):
         constant = network.potential(index, constants)[0]
-        if layer.activation.name == "linear":
+        if layer.activation == LINEAR:
             expansion = np.stack([constant, np.ones_like(constant)])
         else:
             expansion = expand(layer, index, constant)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice, check_names
+from nn2poly.arguments import check_choice, check_names, default_names
 from nn2poly.errors import InvalidNetworkError
-from nn2poly.inputs import as_matrix
+from nn2poly.inputs import as_matrix, matching_names
 from nn2poly.links import LINKS
 from nn2poly.network.activations import Activation, activation
 
@@ -58,10 +58,10 @@ class Layer:
         matrix = _real_array(weights, 2, "weights")
         set_field = object.__setattr__
         set_field(self, "weights", matrix)
-        vector = np.zeros(matrix.shape[1]) if bias is None else _real_array(bias, 1, "bias")
-        set_field(self, "bias", vector)
+        zeros = np.zeros(matrix.shape[1]) if bias is None else bias
+        set_field(self, "bias", _real_array(zeros, 1, "bias"))
         set_field(self, "activation", _activation(activation))
-        extra = {int(k): _real_array(v, 2, f"skip from {k}") for k, v in (skips or {}).items()}
+        extra = {_source(k): _real_array(v, 2, f"skip from {k}") for k, v in (skips or {}).items()}
         set_field(self, "skips", MappingProxyType(extra))
 
     @property
@@ -82,6 +82,16 @@ class Layer:
 def _activation(spec: str | Activation | Callable[[FloatArray], FloatArray]) -> Activation:
     # The constructor's parameter hides the function of the same name.
     return activation(spec)
+
+
+def _source(key: Any) -> int:
+    if isinstance(key, int | np.integer) and not isinstance(key, bool):
+        return int(key)
+    raise InvalidNetworkError(
+        "A skip must name its source by number.",
+        expected="0 for the network's input, k for the output of layer k",
+        found=repr(key),
+    )
 
 
 def _real_array(values: npt.ArrayLike, ndim: int, kind: str) -> FloatArray:
@@ -148,8 +158,7 @@ class Network:
         center: npt.ArrayLike = 0.0,
         scale: npt.ArrayLike = 1.0,
     ) -> None:
-        chain = tuple(layers)
-        _check_layers(chain)
+        chain = _check_layers(layers)
         p, k = chain[0].n_inputs, chain[-1].n_outputs
         set_field = object.__setattr__
         set_field(self, "layers", chain)
@@ -224,9 +233,12 @@ class Network:
         raw = np.concatenate(parts)
         return raw[:, 0] if self.n_outputs == 1 else raw
 
-    def check_data(self, X: Any) -> FloatArray:
+    def check_data(self, X: Any, where: str = "X") -> FloatArray:
         """Check a table of inputs and put its columns in the network's order: (n, p)."""
-        return as_matrix(X, feature_names=self.feature_names, n_features=self.n_features, where="X")
+        names = self.feature_names or default_names("x", self.n_features)
+        return as_matrix(
+            X, feature_names=matching_names(X, names), n_features=self.n_features, where=where
+        )
 
     def to_working(self, X: FloatArray) -> FloatArray:
         """Change raw inputs (n, p) to working coordinates."""
@@ -237,17 +249,11 @@ class Network:
         """Give the same network in other working coordinates, folded into its matrices."""
         new_center = _coordinate(center, self.n_features, "center")
         new_scale = _coordinate(scale, self.n_features, "scale")
+        if not np.all(new_scale > 0):
+            raise InvalidNetworkError("The scale of every input must be positive.")
         factor, shift = new_scale / self.scale, (new_center - self.center) / self.scale
-        layers = []
-        for index, layer in enumerate(self.layers, start=1):
-            matrices = dict(self.sources(index))
-            bias = layer.bias
-            if 0 in matrices:
-                bias = bias + shift @ matrices[0]
-                matrices[0] = factor[:, None] * matrices[0]
-            main = matrices.pop(index - 1)
-            layers.append(Layer(main, bias, layer.activation, matrices))
-        return replace(self, layers=tuple(layers), center=new_center, scale=new_scale)
+        layers = map_inputs(self, lambda matrix: factor[:, None] * matrix, shift)
+        return replace(self, layers=layers, center=new_center, scale=new_scale)
 
     def named(
         self, feature_names: Iterable[str] | None, output_names: Iterable[str] | None = None
@@ -261,6 +267,25 @@ class Network:
         chain = " → ".join(f"{layer.n_outputs} {layer.activation.name}" for layer in self.layers)
         link = "" if self.link == "identity" else f", link={self.link}"
         return f"Network({self.n_features} → {chain}{link})"
+
+
+def map_inputs(
+    network: Network, change: Callable[[FloatArray], FloatArray], shift: npt.ArrayLike = 0.0
+) -> tuple[Layer, ...]:
+    """Rewrite the layers for other inputs: ``change`` every matrix that the inputs meet.
+
+    ``shift``, a number or an array (p,), is first added to the inputs through the biases.
+    """
+    offset = np.broadcast_to(np.asarray(shift, dtype=np.float64), network.n_features)
+    layers = []
+    for index, layer in enumerate(network.layers, start=1):
+        bias = layer.bias
+        for source, matrix in network.sources(index):
+            bias = bias + offset @ matrix if source == 0 else bias
+        main = change(layer.weights) if index == 1 else layer.weights
+        skips = {s: change(m) if s == 0 else m for s, m in layer.skips.items()}
+        layers.append(Layer(main, bias, layer.activation, skips))
+    return tuple(layers)
 
 
 def _names(
@@ -285,10 +310,15 @@ def _coordinate(values: npt.ArrayLike, count: int, name: str) -> FloatArray:
     return result
 
 
-def _check_layers(layers: tuple[Layer, ...]) -> None:
-    if not layers:
+def _check_layers(given: Iterable[Layer]) -> tuple[Layer, ...]:
+    layers = tuple(given) if isinstance(given, Iterable) else ()
+    strangers = [type(layer).__name__ for layer in layers if not isinstance(layer, Layer)]
+    if not layers or strangers:
         raise InvalidNetworkError(
-            "A network needs at least one layer.", remedy="pass a list of nn2poly.Layer"
+            "A network is made of layers." if strangers else "A network needs at least one layer.",
+            expected="a list of nn2poly.Layer",
+            found=", ".join(strangers) or f"an empty {type(given).__name__}",
+            remedy="pass nn2poly.Layer(weights, bias, activation) for each layer",
         )
     widths = [layers[0].n_inputs, *(layer.n_outputs for layer in layers)]
     for index, layer in enumerate(layers, start=1):
@@ -302,6 +332,7 @@ def _check_layers(layers: tuple[Layer, ...]) -> None:
             )
         for source, matrix in ((index - 1, layer.weights), *layer.skips.items()):
             _check_chain(widths, index, source, matrix)
+    return layers
 
 
 def _check_chain(widths: list[int], index: int, source: int, matrix: FloatArray) -> None:

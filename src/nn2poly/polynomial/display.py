@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nn2poly.arguments import plural
 from nn2poly.polynomial import sparse
 from nn2poly.polynomial.terms import output_index, term_name
 from nn2poly.tables import Table
@@ -36,11 +37,9 @@ def units(poly: Polynomial) -> str:
 def facts(poly: Polynomial) -> str:
     """Count features, order, terms and outputs in one line."""
     link = "" if poly.link == "identity" else f", {poly.link} link"
-    plural = "" if poly.n_outputs == 1 else "s"
-    features = "feature" if poly.n_features == 1 else "features"
     return (
-        f"{poly.n_features} {features}, order {poly.max_order}, {poly.n_terms:,} terms, "
-        f"{poly.n_outputs} output{plural}{link}"
+        f"{plural(poly.n_features, 'feature')}, order {poly.max_order}, "
+        f"{plural(poly.n_terms, 'term')}, {plural(poly.n_outputs, 'output')}{link}"
     )
 
 
@@ -59,10 +58,11 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     places = sparse.largest(size, SHOWN_TERMS + 1).tolist()
     parts = []
     for i in places:
-        name = term_name(poly.terms[i], poly.feature_names)
+        term = poly.terms[i]
         sign = "-" if values[i] < 0 else "+"
-        parts.append(f"{sign} {abs(values[i]):.4g}" + ("" if name == "1" else f" {name}"))
-    text = " ".join(parts).removeprefix("+ ")
+        name = f" {term_name(term, poly.feature_names)}" if term else ""
+        parts.append(f"{sign} {abs(values[i]):.4g}{name}")
+    text = " ".join(parts).removeprefix("+ ") or "0"
     rest = poly.n_terms - len(places)
     more = f" + … {rest:,} more" if rest else ""
     return f"{poly.output_names[output]} = {text}{more}"

@@ -14,7 +14,14 @@ import numpy.typing as npt
 from nn2poly.algebra.coordinates import substitute
 from nn2poly.algebra.graded import FloatArray, Graded
 from nn2poly.algebra.monomials import IntArray, count_terms
-from nn2poly.arguments import check_choice, check_names, check_order
+from nn2poly.arguments import (
+    check_choice,
+    check_count,
+    check_names,
+    check_order,
+    per_feature,
+    real_array,
+)
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError, NN2PolyError, StorageError, UnknownTermError
 from nn2poly.inputs import as_matrix, matching_names, outside_range, warn_outside
@@ -94,31 +101,46 @@ class Polynomial:
         high: npt.ArrayLike | None = None,
         card: FidelityCard | None = None,
     ) -> None:
-        names = tuple(feature_names)
-        values = _frozen(coefficients)
+        names = check_names(feature_names, kind="feature", default_prefix="x")
+        values = real_array(coefficients, "coefficients")
         width = values.shape[1] if values.ndim == 2 else 0
         fields = {
             "coefficients": values,
-            "max_order": max_order if max_order == 0 else check_order(max_order),
-            "feature_names": check_names(names, len(names), kind="feature", default_prefix="x"),
+            "max_order": check_order(max_order, lowest=0),
+            "feature_names": names,
             "output_names": check_names(output_names, width, kind="output", default_prefix="y"),
             "classes": None if classes is None else tuple(classes),
             "link": check_choice(link, LINKS, name="link"),
-            "center": _per_feature(center, len(names)),
-            "scale": _per_feature(scale, len(names)),
-            "positions": None if positions is None else np.asarray(positions, dtype=np.intp),
+            "center": per_feature(center, len(names), "center"),
+            "scale": per_feature(scale, len(names), "scale", positive=True),
+            "positions": None if positions is None else real_array(positions, "positions", "iu"),
             "layers": tuple(layers),
-            "low": None if low is None else _per_feature(low, len(names)),
-            "high": None if high is None else _per_feature(high, len(names)),
+            "low": None if low is None else per_feature(low, len(names), "low"),
+            "high": None if high is None else per_feature(high, len(names), "high"),
             "card": card,
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
-        if len(values) != len(self.terms) or not width or not np.all(np.isfinite(values)):
+        self._check_terms(width)
+
+    def _check_terms(self, width: int) -> None:
+        basis = count_terms(self.n_features, self.max_order)
+        kept = self.positions
+        if kept is not None:
+            inside = kept.ndim == 1 and (not kept.size or (kept[0] >= 0 and kept[-1] < basis))
+            if not inside or not np.all(np.diff(kept) > 0):
+                raise InvalidInputError(
+                    "The positions of the terms cannot be used.",
+                    where="positions",
+                    expected=f"increasing integers from 0 to {basis - 1}",
+                )
+        n_terms = basis if kept is None else len(kept)
+        if not width or len(self.coefficients) != n_terms:
             raise InvalidInputError(
                 "The coefficients do not fit the terms.",
-                expected=f"finite, shape ({len(self.terms)}, n_outputs)",
-                found=f"shape {values.shape}",
+                where="coefficients",
+                expected=f"shape ({n_terms}, n_outputs)",
+                found=f"shape {self.coefficients.shape}",
             )
 
     @classmethod
@@ -151,7 +173,21 @@ class Polynomial:
         parsed = [parse_term(term, feature_names) for term in terms]
         order = max([1, *map(len, parsed)])
         basis = Terms(len(feature_names), order)
-        values = np.asarray(coefficients, dtype=np.float64).reshape(len(parsed), -1)
+        if count_terms(len(feature_names), order) > np.iinfo(np.intp).max:
+            raise InvalidInputError(
+                f"A term of order {order} in {len(feature_names)} features cannot be numbered.",
+                where="terms",
+                remedy="leave out the features that no term uses",
+            )
+        values = real_array(coefficients, "coefficients")
+        if values.ndim not in (1, 2) or len(values) != len(parsed) or not parsed:
+            raise InvalidInputError(
+                "Terms and coefficients do not go together.",
+                where="coefficients",
+                expected=f"one row for each of {len(parsed)} terms, one at least",
+                found=f"shape {values.shape}",
+            )
+        values = values.reshape(len(parsed), -1)
         positions, rows = sparse.sum_duplicates([basis.index(t) for t in parsed], values)
         return cls(rows, order, feature_names, positions=positions, **options)
 
@@ -273,7 +309,7 @@ class Polynomial:
         output
             Rank by one output; None ranks by the norm over all outputs.
         """
-        return display.top_terms(self, n, output)
+        return display.top_terms(self, check_count(n, where="n"), output)
 
     def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
         """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.
@@ -286,10 +322,8 @@ class Polynomial:
         >>> poly.rebase().coefficients.ravel()
         array([-4. ,  0.2])
         """
-        new_center = np.broadcast_to(np.asarray(center, dtype=np.float64), self.n_features)
-        new_scale = np.broadcast_to(np.asarray(scale, dtype=np.float64), self.n_features)
-        if not np.all(np.isfinite(new_center)) or not np.all(new_scale > 0):
-            raise InvalidInputError("A center must be finite and a scale positive.")
+        new_center = per_feature(center, self.n_features, "center")
+        new_scale = per_feature(scale, self.n_features, "scale", positive=True)
         factor, shift = new_scale / self.scale, (new_center - self.center) / self.scale
         if self.positions is None:
             values = np.concatenate(substitute(self._blocks(), factor, shift))
@@ -305,15 +339,10 @@ class Polynomial:
 
     def prune(self, n_terms: int) -> Polynomial:
         """Keep the ``n_terms`` largest terms (norm over outputs), the intercept among them."""
-        if isinstance(n_terms, bool) or not isinstance(n_terms, int | np.integer) or n_terms < 1:
-            raise InvalidInputError(
-                "n_terms must be a positive integer.",
-                expected=f"1 to {self.n_terms}",
-                found=repr(n_terms),
-            )
+        count = check_count(n_terms, where="n_terms")
         size = np.linalg.norm(self.coefficients, axis=1)
         size[self.terms.orders() == 0] = np.inf
-        kept = np.sort(sparse.largest(size, int(n_terms)))
+        kept = np.sort(sparse.largest(size, count))
         positions = kept if self.positions is None else self.positions[kept]
         return self._with(coefficients=self.coefficients[kept], positions=positions, card=None)
 
@@ -370,25 +399,30 @@ class LayerPolynomials:
     output: Polynomial
 
 
-def _frozen(values: npt.ArrayLike) -> FloatArray:
-    array = np.ascontiguousarray(values, dtype=np.float64)
-    if array.flags.writeable:
-        array = array.view()
-        array.setflags(write=False)
-    return array
-
-
-def _per_feature(values: npt.ArrayLike, count: int) -> FloatArray:
-    return _frozen(np.broadcast_to(np.asarray(values, dtype=np.float64), count))
-
-
 def load(path: str | Path) -> Polynomial:
     """Read a polynomial that `Polynomial.save` wrote.
+
+    Parameters
+    ----------
+    path
+        A ``.json`` or ``.npz`` file.
+
+    Returns
+    -------
+    Polynomial
 
     Raises
     ------
     StorageError
         When the file is not one, was cut short or changed, or is of a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> poly = Polynomial([[1.0], [2.0]], 1, ["rm"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load(poly.save(Path(folder) / "poly.json")).coefficient("rm")
+    2.0
     """
     document = storage.load(path)
     try:
@@ -400,5 +434,9 @@ def load(path: str | Path) -> Polynomial:
 
 
 def _unpack(document: storage.Document) -> Polynomial:
+    fields = document.fields
     layers = [LayerPolynomials(_unpack(a), _unpack(b)) for a, b in document.layers]
-    return Polynomial(layers=layers, **document.fields)
+    if fields["coefficients"] is not None and not fields["coefficients"].size:
+        # A list without rows has lost its number of columns.
+        fields = {**fields, "coefficients": np.zeros((0, len(fields["output_names"])))}
+    return Polynomial(**fields, layers=layers)

@@ -17,11 +17,14 @@ import io
 import json
 import math
 import os
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +39,24 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "nn2poly polynomial", 1
 SCALARS = ("max_order", "feature_names", "output_names", "classes", "link", "card")
 ARRAYS = ("coefficients", "center", "scale", "positions", "low", "high")
+# What reading a body that follows no rule can raise; each ends in a StorageError.
+MALFORMED = (
+    OSError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    SyntaxError,
+    TokenError,
+    TypeError,
+    ValueError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+)
 # What each array holds on disk, little-endian.
 DTYPES = {name: "<i8" if name == "positions" else "<f8" for name in ARRAYS}
 
@@ -52,6 +73,9 @@ def pack(poly: Polynomial) -> Document:
     """Take a polynomial apart."""
     fields = {name: getattr(poly, name) for name in (*SCALARS, *ARRAYS)}
     fields["card"] = None if poly.card is None else poly.card.to_dict()
+    if poly.classes is not None:
+        # NumPy's own numbers become Python's.
+        fields["classes"] = [c.item() if isinstance(c, np.generic) else c for c in poly.classes]
     return Document(fields, [(pack(pair.input), pack(pair.output)) for pair in poly.layers])
 
 
@@ -78,20 +102,25 @@ def load(path: str | Path) -> Document:
     source = Path(path)
     try:
         data = source.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
         raise StorageError(
-            "The file cannot be read.", where=str(source), found=error.strerror or str(error)
+            "The file cannot be read.", where=str(source), found=_reason(error)
         ) from error
     try:
         return _from_npz(data) if data[:2] == b"PK" else _from_json(data)
-    except StorageError as error:
+    except (StorageError, *MALFORMED) as error:
+        cause = error if isinstance(error, StorageError) else _damaged(_reason(error))
         raise StorageError(
-            error.what,
+            cause.what,
             where=str(source),
-            expected=error.expected,
-            found=error.found,
-            remedy=error.remedy,
+            expected=cause.expected,
+            found=cause.found,
+            remedy=cause.remedy,
         ) from error
+
+
+def _reason(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
 
 
 def _write_atomically(target: Path, data: bytes) -> None:
@@ -109,11 +138,11 @@ def _write_atomically(target: Path, data: bytes) -> None:
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
         temporary.replace(target)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
         raise StorageError(
             "The file cannot be written; nothing was changed.",
             where=str(target),
-            found=error.strerror or str(error),
+            found=_reason(error),
             remedy="check that the folder exists, may be written, and has room",
         ) from error
     finally:
@@ -138,18 +167,11 @@ def _unbody(body: Any, get_array: Callable[[Any, str], Any]) -> Document:
         raise _damaged("its fields are not those of the format")
     fields: dict[str, Any] = {name: body[name] for name in SCALARS}
     if fields["card"] is not None:
-        fields["card"] = _card(fields["card"])
+        fields["card"] = FidelityCard.from_dict(fields["card"])
     for name in ARRAYS:
         fields[name] = None if body[name] is None else get_array(body[name], DTYPES[name])
-    pairs = [tuple(_unbody(part, get_array) for part in pair) for pair in body["layers"]]
-    return Document(fields, [(pair[0], pair[1]) for pair in pairs])
-
-
-def _card(data: Any) -> FidelityCard:
-    try:
-        return FidelityCard.from_dict(data)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _damaged(f"its fidelity card is not one ({error})") from error
+    layers = [(_unbody(a, get_array), _unbody(b, get_array)) for a, b in body["layers"]]
+    return Document(fields, layers)
 
 
 def _canonical(body: Any) -> bytes:
@@ -161,7 +183,7 @@ def _canonical(body: Any) -> bytes:
             expected="classes that are strings, numbers or booleans",
             found=str(error),
         ) from error
-    return text.encode()
+    return text.encode()  # json.dumps gives plain ASCII
 
 
 def _header(body: Any, *parts: bytes) -> bytes:
@@ -169,7 +191,8 @@ def _header(body: Any, *parts: bytes) -> bytes:
     for part in parts:
         digest.update(part)
     head = {"format": FORMAT, "version": VERSION, "digest": digest.hexdigest(), "body": body}
-    return json.dumps(head, indent=1, ensure_ascii=False).encode()
+    # Half a surrogate pair has no UTF-8; as an escape it is still valid JSON.
+    return json.dumps(head, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def _check_header(data: bytes, arrays: list[bytes]) -> Any:
@@ -216,8 +239,16 @@ def _to_json(document: Document) -> bytes:
 
 
 def _from_json(data: bytes) -> Document:
-    body = _check_header(data, [])
-    return _unbody(body, lambda value, dtype: np.array(value, dtype=dtype))
+    return _unbody(_check_header(data, []), _listed_array)
+
+
+def _listed_array(value: Any, dtype: str) -> Any:
+    if not isinstance(value, list):
+        raise _damaged("an array is not a list")
+    array = np.array(value)
+    if array.size and array.dtype.kind not in "fiu":
+        raise _damaged("an array holds what is not a number")
+    return array.astype(dtype)
 
 
 def _to_npz(document: Document) -> bytes:
@@ -243,23 +274,23 @@ def _to_npz(document: Document) -> bytes:
 
 
 def _from_npz(data: bytes) -> Document:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = archive.namelist()
-            count = len(names) - 1
-            if names != ["header.npy", *(f"a{k}.npy" for k in range(count))]:
-                raise _damaged("it does not hold the members of the format")
-            _check_size(sum(info.file_size for info in archive.infolist()))
-            members = [archive.read(name) for name in names]
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
-        raise _damaged(f"it is not a whole archive ({error})") from error
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+        count = len(names) - 1
+        if names != ["header.npy", *(f"a{k}.npy" for k in range(count))]:
+            raise _damaged("it does not hold the members of the format")
+        _check_size(sum(info.file_size for info in archive.infolist()))
+        if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
+            raise _damaged("it is compressed, which the format is not")
+        members = [archive.read(name) for name in names]
     header = _read_array(members[0], "|u1").tobytes()
     body = _check_header(header, members[1:])
 
     def get(value: Any, dtype: str) -> Any:
-        if not isinstance(value, dict) or value.get("array") not in range(count):
+        place = value["array"]
+        if not isinstance(place, int) or place not in range(count):
             raise _damaged("an array is missing")
-        return _read_array(members[1 + value["array"]], dtype)
+        return _read_array(members[1 + place], dtype)
 
     return _unbody(body, get)
 
@@ -276,14 +307,11 @@ def _check_size(n_bytes: int) -> None:
 def _read_array(data: bytes, dtype: str) -> Any:
     """Read one .npy member whose header must agree with its length."""
     file = io.BytesIO(data)
-    try:
-        version = np.lib.format.read_magic(file)
-        shape, fortran, found = np.lib.format.read_array_header_1_0(file)
-    except ValueError as error:
-        raise _damaged(str(error)) from error
+    version = np.lib.format.read_magic(file)
+    shape, fortran, found = np.lib.format.read_array_header_1_0(file)
     body = data[file.tell() :]
     if version != (1, 0) or fortran or found != np.dtype(dtype):
         raise _damaged("an array is of another type than the format's")
-    if len(body) != math.prod(shape) * found.itemsize:
+    if min(shape, default=0) < 0 or len(body) != math.prod(shape) * found.itemsize:
         raise _damaged("an array is shorter or longer than it says")
     return np.frombuffer(body, dtype=found).reshape(shape)

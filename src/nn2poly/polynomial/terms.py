@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, overload
@@ -80,30 +80,33 @@ class Terms(Sequence[Term]):
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
     def __hash__(self) -> int:
-        return hash((self.n_features, self.max_order, len(self)))
+        # Equal lists of terms may come from different bases: their length is what they share.
+        return hash(len(self))
 
     def __contains__(self, term: object) -> bool:
-        try:
-            self.index(term)
-        except (ValueError, TypeError):
-            return False
-        return True
+        return self._place(term) is not None
 
-    def index(self, term: Any, *_: int) -> int:
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         """Give the place of a term; ValueError when it is absent."""
-        indices = np.sort(np.asarray(term, dtype=np.intp).reshape(-1))
-        degree = len(indices)
-        inside = degree == 0 or (indices[0] >= 0 and indices[-1] < self.n_features)
-        if degree > self.max_order or not inside:
-            raise ValueError(f"{term} is not among the terms")
-        begin = offsets(self.n_features, self.max_order)[degree]
-        position = begin + int(rank(indices, self.n_features))
+        place = self._place(value)
+        if place is None or place not in range(*slice(start, stop).indices(len(self))):
+            raise ValueError(f"{value} is not among the terms")
+        return place
+
+    def _place(self, term: object) -> int | None:
+        """Rank a term within the basis, or None: a term is a tuple of sorted indices."""
+        if not isinstance(term, tuple) or not all(isinstance(i, int | np.integer) for i in term):
+            return None
+        inside = not term or (term[0] >= 0 and term[-1] < self.n_features)
+        if len(term) > self.max_order or not inside or list(term) != sorted(term):
+            return None
+        begin = offsets(self.n_features, self.max_order)[len(term)]
+        position = begin + int(rank(np.array(term, dtype=np.intp), self.n_features))
         if self.positions is None:
             return position
         place = int(np.searchsorted(self.positions, position))
-        if place == len(self.positions) or self.positions[place] != position:
-            raise ValueError(f"{term} is not among the terms")
-        return place
+        found = place < len(self.positions) and self.positions[place] == position
+        return place if found else None
 
     def by_degree(self) -> Iterator[tuple[slice, IntArray]]:
         """Walk the degrees: the slice of terms of each, and their variables (n, degree)."""
@@ -162,7 +165,7 @@ def parse_term(term: Any, feature_names: Sequence[str]) -> Term:
     """
     if isinstance(term, str):
         return _parse_string(term, feature_names)
-    parts = (term,) if isinstance(term, int | np.integer) else tuple(term)
+    parts = tuple(term) if isinstance(term, Iterable) else (term,)
     return tuple(sorted(_feature_index(part, feature_names) for part in parts))
 
 
@@ -201,12 +204,10 @@ def _unknown_feature(text: str, names: Sequence[str]) -> UnknownTermError:
 
 def _parse_string(text: str, names: Sequence[str]) -> Term:
     """Read a name; names may hold spaces, so every way to cut the string is tried."""
-    if text == "1" and "1" not in names:
-        return ()
-    words = text.split(" ")
-    found = {
-        tuple(sorted(reading)) for reading in _readings(words, {n: i for i, n in enumerate(names)})
-    }
+    index = {name: i for i, name in enumerate(names)}
+    found = {tuple(sorted(reading)) for reading in _readings(text.split(" "), index)}
+    if text == "1":
+        found.add(())
     if len(found) == 1:
         return found.pop()
     if not found:

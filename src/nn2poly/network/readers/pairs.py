@@ -38,7 +38,7 @@ def _split(pair: Any, index: int) -> tuple[Any, np.ndarray[Any, Any]]:
             expected='a pair such as ("tanh", matrix)',
             found=type(pair).__name__,
         )
-    activation, matrix = pair[0], np.asarray(pair[1])
+    activation, matrix = pair[0], _matrix(pair[1], index)
     if matrix.ndim != 2 or matrix.shape[0] < 2:
         raise InvalidNetworkError(
             f"The matrix of layer {index} cannot be used.",
@@ -47,3 +47,14 @@ def _split(pair: Any, index: int) -> tuple[Any, np.ndarray[Any, Any]]:
             found=f"shape {matrix.shape}",
         )
     return activation, matrix
+
+
+def _matrix(values: Any, index: int) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InvalidNetworkError(
+            f"The matrix of layer {index} is not rectangular.",
+            where=f"layer {index}",
+            found=str(error),
+        ) from error

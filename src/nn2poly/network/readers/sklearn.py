@@ -55,4 +55,6 @@ def _output_names(classes: list[Any] | None, n_outputs: int) -> list[str] | None
     """Name outputs by class; the one output of a binary classifier speaks for the second."""
     if classes is None:
         return None
-    return [str(name) for name in (classes[-1:] if n_outputs == 1 else classes)]
+    # A class may be the empty string; a name may not.
+    names = [str(name) or "''" for name in (classes[-1:] if n_outputs == 1 else classes)]
+    return names if len(set(names)) == len(names) else None
