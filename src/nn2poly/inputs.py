@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from nn2poly.arguments import MAX_LISTED, default_names, listed, nearest, plural
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning, warn_user
 
-__all__ = ["as_matrix", "frame_columns", "matching_names", "outside_range", "warn_outside"]
+__all__ = [
+    "as_matrix",
+    "frame_columns",
+    "matching_names",
+    "outside_range",
+    "read_array",
+    "warn_outside",
+]
 
 _A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
 
@@ -141,7 +148,7 @@ def warn_outside(
 
 
 def _array_matrix(X: object, where: str) -> NDArray[np.float64]:
-    array = _read_array(X, where)
+    array = read_array(X, where)
     if array.ndim and not array.shape[0]:
         raise _no_rows(where)
     if array.ndim == 2 and array.dtype.kind in "biuf":
@@ -156,7 +163,7 @@ def _array_matrix(X: object, where: str) -> NDArray[np.float64]:
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
 
-def _read_array(X: object, where: str) -> NDArray[Any]:
+def read_array(X: object, where: str) -> NDArray[Any]:
     """Read anything but a frame as an array, of whatever shape and dtype."""
     what, found = "The data cannot be read as an array.", type(X).__name__
     if method := next((name for name in _UNPACK if hasattr(type(X), name)), None):

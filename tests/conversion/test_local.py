@@ -233,7 +233,13 @@ def test_around_chooses_the_local_method(make_network):
 
 
 @pytest.mark.parametrize(
-    "around", [(1, 2, 3), [[1, 2, 3]], np.array([1, 2, 3]), torch.tensor([1.0, 2.0, 3.0])]
+    "around",
+    [
+        *((1, 2, 3), [[1, 2, 3]], np.array([1, 2, 3]), torch.tensor([1.0, 2.0, 3.0])),
+        pd.Series([1.0, 2.0, 3.0]),
+        pl.Series([1.0, 2.0, 3.0]),
+        torch.tensor([1.0, 2.0, 3.0], requires_grad=True),
+    ],
 )
 def test_a_point_may_come_as_a_row_of_any_kind(make_network, around):
     poly = n2p.convert(make_network(6), 2, around=around)

@@ -77,9 +77,6 @@ def starts(n_variables: int, degree: int) -> IntArray:
     """
     table = multisets(n_variables, degree)
     result: IntArray = table[-1] - table[::-1]
-    if degree == 0:
-        # The empty monomial is in the suffix of every variable, also of "none".
-        result = np.zeros(n_variables + 1, dtype=np.intp)
     result.setflags(write=False)
     return result
 

@@ -13,7 +13,7 @@ from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.series import check_taylor_orders, expand_local, expand_taylor
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import frame_columns
+from nn2poly.inputs import frame_columns, read_array
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 from nn2poly.polynomial.polynomial import Polynomial
@@ -168,14 +168,9 @@ def _as_row(around: Any) -> Any:
     """Make one row of a point: a list, a vector, a labelled pandas Series, or a frame."""
     if frame_columns(around) is not None:
         return around
-    if hasattr(type(around), "to_frame"):
+    if hasattr(type(around), "iloc"):
         return around.to_frame().T
-    try:
-        values = np.asarray(around)
-    except ValueError as error:
-        raise InvalidInputError(
-            "around must be one point.", where="around", found=str(error)
-        ) from error
+    values = read_array(around, "around")
     return values.reshape(1, -1) if values.ndim < 2 else values
 
 
