@@ -145,7 +145,7 @@ def real_array(values: npt.ArrayLike, name: str, kinds: str = "fiub") -> Any:
     try:
         array = np.asarray(values)
         if array.dtype.kind in kinds or not array.size:
-            result = array.astype(dtype, order="C", copy=array.flags.writeable)
+            result = array.astype(dtype, order="C", copy=_may_change(array))
             problem = "" if np.all(np.isfinite(result)) else "NaN or infinite values"
     except (TypeError, ValueError, OverflowError) as error:
         problem = str(error)
@@ -158,6 +158,16 @@ def real_array(values: npt.ArrayLike, name: str, kinds: str = "fiub") -> Any:
         )
     result.setflags(write=False)
     return result
+
+
+def _may_change(array: npt.NDArray[Any]) -> bool:
+    """Tell whether somebody may still write to the memory of an array."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
+            return True
+        base = base.base
+    return base is not None
 
 
 def per_feature(

@@ -12,15 +12,6 @@ from numpy.typing import NDArray
 from nn2poly.arguments import MAX_LISTED, default_names, listed, nearest, plural
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning, warn_user
 
-__all__ = [
-    "as_matrix",
-    "frame_columns",
-    "matching_names",
-    "outside_range",
-    "read_array",
-    "warn_outside",
-]
-
 _A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
 
 # What sparse matrices and lazy frames call the step to plain data; NumPy would wrap them whole.

@@ -171,6 +171,14 @@ def test_writing_to_the_arrays_that_it_was_made_from_does_not_change_it(name):
     np.testing.assert_array_equal(poly.predict([[3.0, 4.0]]), before)
 
 
+def test_writing_to_the_frame_that_it_was_made_from_does_not_change_it():
+    """``to_numpy()`` of pandas gives a read-only view of memory that the frame still writes to."""
+    frame = pd.DataFrame({"y": [1.0, 2.0]})
+    poly = Polynomial(frame.to_numpy(), 1, ["a"])
+    frame.iloc[0, 0] = 99.0
+    assert poly.coefficients.ravel().tolist() == [1.0, 2.0]
+
+
 def test_methods_leave_the_polynomial_as_it_was():
     poly = random_polynomial(1, center=1.0, scale=2.0)
     before = poly.coefficients.copy()

@@ -74,7 +74,8 @@ def combine(expansion: FloatArray, powers: list[Graded], max_order: int) -> Grad
     Parameters
     ----------
     expansion
-        Array (m + 1, h): a_0, a_1, … for each of the h polynomials.
+        Array (m + 1, h): a_0, a_1, … for each of the h polynomials; or (m + 1, degrees, h)
+        when the factor of v^m depends on the degree of the part that it multiplies.
     powers
         What `powers` gave; rows of the expansion without a power are not used.
 
@@ -83,17 +84,31 @@ def combine(expansion: FloatArray, powers: list[Graded], max_order: int) -> Grad
     list of arrays
         Degrees 0 to at most ``max_order``.
     """
-    result = [expansion[:1]]
-    used = list(zip(expansion[1:], powers, strict=False))
-    reach = max((m + len(parts) for m, (_, parts) in enumerate(used) if parts), default=0)
+    result = [at_degree(expansion, 0)[:1]]
+    used = powers[: len(expansion) - 1]
+    reach = max((m + len(parts) for m, parts in enumerate(used) if parts), default=0)
     for degree in range(1, min(max_order, reach) + 1):
+        factors = at_degree(expansion, degree)
         parts = [
-            factor * power[degree - m]
-            for m, (factor, power) in enumerate(used, start=1)
+            factors[m] * power[degree - m]
+            for m, power in enumerate(used, start=1)
             if 0 <= degree - m < len(power)
         ]
         result.append(sum(parts[1:], start=parts[0]))
     return result
+
+
+def at_degree(expansion: FloatArray, degree: int) -> FloatArray:
+    """Give the factors (m + 1, h) of the powers in the part of one degree.
+
+    Examples
+    --------
+    >>> at_degree(np.arange(8.0).reshape(2, 2, 2), 1)
+    array([[2., 3.],
+           [6., 7.]])
+    """
+    factors: FloatArray = expansion[:, degree] if expansion.ndim == 3 else expansion
+    return factors
 
 
 def compose(v: Graded, expansion: FloatArray, max_order: int, product: Product) -> Graded:

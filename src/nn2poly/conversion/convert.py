@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_order
+from nn2poly.conversion.calibrated_network import calibrated_network, progress_reporter
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.radius import warn_if_outside
+from nn2poly.conversion.sample import read_sample, sample_columns
 from nn2poly.conversion.series import check_taylor_orders, expand_local, expand_taylor
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import frame_columns, read_array
@@ -20,18 +22,22 @@ from nn2poly.polynomial.polynomial import Polynomial
 
 # A Taylor centre beyond this is a mistake, and its powers would overflow.
 MAX_CENTER = 1e6
-METHODS = ("auto", "taylor", "local")
+METHODS = ("auto", "calibrated", "taylor", "local")
 
 
 def convert(
     model: Any,
-    max_order: int = 2,
+    max_order: int | str = 2,
     *,
     data: Any = None,
     method: str = "auto",
     taylor_order: int | Sequence[int] = 8,
     taylor_center: float = 0.0,
     around: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    refit: bool = True,
+    target_r2: float = 0.99,
+    progress: bool | Callable[[str], None] = False,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
     keep_layers: bool = False,
@@ -43,19 +49,31 @@ def convert(
     model
         Anything that `read_network` reads.
     max_order
-        Highest total order Q of the terms.
+        Highest total order Q of the terms; ``"auto"``, with data, for the smallest order that
+        reaches ``target_r2`` on held-out rows.
     data
-        Array or data frame (n, p) of inputs.
+        A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
+        list, or a function that returns a new iterator); a batch may be a pair (X, weights).
     method
+        ``"calibrated"``: fit every activation to what it does on the data;
         ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
         ``"local"``: exact Taylor polynomial of the network at ``around``;
-        ``"auto"``: local when ``around`` is given, else taylor.
+        ``"auto"``: local with ``around``, calibrated with ``data``, else taylor.
     taylor_order
         Order q of the series, one for all layers or one per layer, output included.
     taylor_center
         Centre of the series in terms of the potential.
     around
         Array (p,): the point x0 of a local polynomial, in raw units.
+    sample_weight
+        Array (n,): weights of the rows of ``data``.
+    refit
+        Let a calibration refit each layer's weights where that helps on held-out rows.
+    target_r2
+        Held-out R² that ``max_order="auto"`` looks for.
+    progress
+        True to show on standard error what a long calibration is doing; or a function that
+        takes each line.
     feature_names, output_names
         Names, when the model and the data bring none or others are wanted.
     keep_layers
@@ -81,6 +99,10 @@ def convert(
         taylor_order=taylor_order,
         taylor_center=taylor_center,
         around=around,
+        sample_weight=sample_weight,
+        refit=refit,
+        target_r2=target_r2,
+        progress=progress,
         feature_names=feature_names,
         output_names=output_names,
     )
@@ -89,13 +111,17 @@ def convert(
 
 def polynomial_network(
     model: Any,
-    max_order: int = 2,
+    max_order: int | str = 2,
     *,
     data: Any = None,
     method: str = "auto",
     taylor_order: int | Sequence[int] = 8,
     taylor_center: float = 0.0,
     around: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    refit: bool = True,
+    target_r2: float = 0.99,
+    progress: bool | Callable[[str], None] = False,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
 ) -> PolynomialNetwork:
@@ -113,9 +139,18 @@ def polynomial_network(
     >>> n2p.polynomial_network(net, 3).coefficient((2,))
     1.0
     """
-    order = check_order(max_order)
-    chosen = _choose(method, around)
+    chosen = _choose(method, data, around)
     network = _named(read_network(model), data, feature_names, output_names)
+    if chosen == "calibrated":
+        return calibrated_network(
+            network,
+            max_order,
+            read_sample(data, network, sample_weight),
+            refit=refit,
+            target_r2=target_r2,
+            report=progress_reporter(progress),
+        )
+    order = check_order(max_order)
     if chosen == "local":
         network = network.recentered(_point(around, network), network.scale)
         return PolynomialNetwork(network, expand_local(network, order), order, chosen)
@@ -126,15 +161,24 @@ def polynomial_network(
     return PolynomialNetwork(network, expansions, order, chosen)
 
 
-def _choose(method: str, around: npt.ArrayLike | None) -> str:
+def _choose(method: str, data: Any, around: npt.ArrayLike | None) -> str:
     chosen = check_choice(method, METHODS, name="method")
     if chosen == "auto":
-        chosen = "taylor" if around is None else "local"
+        sampled = "taylor" if data is None else "calibrated"
+        chosen = sampled if around is None else "local"
     if (chosen == "local") != (around is not None):
         raise InvalidInputError(
             "A local polynomial and a point go together.",
             expected='method="local" with around=x0',
             found=f"method={method!r} with around={'a point' if around is not None else None}",
+        )
+    if chosen == "calibrated" and data is None:
+        raise InvalidInputError(
+            "A calibration needs a sample of inputs.",
+            where="data",
+            expected="an array or data frame (n, p)",
+            found="None",
+            remedy="pass data=X, for example the training inputs",
         )
     return chosen
 
@@ -147,11 +191,8 @@ def _named(
 ) -> Network:
     """Give the network its names: the user's, else the model's, else the data frame's."""
     if feature_names is None and network.feature_names is None and data is not None:
-        feature_names = frame_columns(data)
-    named = network.named(feature_names, output_names)
-    if data is not None:
-        named.check_data(data)
-    return named
+        feature_names = sample_columns(data)
+    return network.named(feature_names, output_names)
 
 
 def _point(around: npt.ArrayLike | None, network: Network) -> npt.NDArray[np.float64]:

@@ -1,8 +1,8 @@
 """The algebra of a whole network: by monomial blocks (terms) or by rays (values).
 
 An *expansion* is one array (m + 1, h) per layer: the coefficients of each neuron's
-activation in powers of its potential without the potential's constant. Whatever method
-filled it, what follows is the same.
+activation in powers of its potential without the potential's constant; or (m + 1, Q + 1, h)
+when they differ from degree to degree. Whatever method filled it, what follows is the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from nn2poly.algebra.blocks import BlockProduct
 from nn2poly.algebra.contraction import Share, contract_top
-from nn2poly.algebra.graded import FloatArray, Graded, Product, combine, compose, powers
+from nn2poly.algebra.graded import FloatArray, Graded, Product, at_degree, combine, compose, powers
 from nn2poly.algebra.rays import RayProduct
 from nn2poly.network.network import Network
 
@@ -30,19 +30,20 @@ def expand_terms(network: Network, expansions: Expansions, max_order: int) -> Gr
     list of arrays (N_d, n_outputs), d = 0 … max_order
     """
     p, product = network.n_features, BlockProduct(network.n_features)
-    downstream = _downstream(network, expansions)
+    downstream = _downstream(network, expansions, max_order)
     outputs: list[Graded] = [_identity(p, max_order - 1)]
     shares = []
     for index, expansion in enumerate(expansions, start=1):
         v = affine(network, index, outputs)
         below = powers(v, len(expansion) - 1, max_order - 1, product)
         outputs.append(combine(expansion, below, max_order - 1))
-        tail = combine(expansion[1:], below, max_order - 1)
-        shares.append(Share(v, tail, _row(expansion, 2), downstream[index]))
-    top = contract_top(shares, p, max_order, network.n_outputs)
+        top = at_degree(expansion, max_order)
+        tail = combine(top[1:], below, max_order - 1)
+        shares.append(Share(v, tail, _row(top, 2), downstream[index]))
+    highest = contract_top(shares, p, max_order, network.n_outputs)
     if max_order == 1:
-        top += downstream[0]
-    return [*_padded(outputs[-1], p, max_order - 1), top]
+        highest += downstream[0]
+    return [*padded(outputs[-1], p, max_order - 1), highest]
 
 
 def expand_layers(
@@ -57,7 +58,7 @@ def expand_layers(
     """
     product = BlockProduct(network.n_features)
     inputs = _identity(network.n_features, max_order)
-    return list(_walk(network, expansions, inputs, max_order, product))
+    return list(walk(network, expansions, inputs, max_order, product))
 
 
 def predict_rays(
@@ -81,7 +82,7 @@ def predict_rays(
     for begin in range(0, len(z), step):
         rows = z[begin : begin + step]
         inputs = [np.zeros((1, z.shape[1])), rows]
-        *_, (_, parts) = _walk(network, expansions, inputs, max_order, RayProduct(len(rows)))
+        *_, (_, parts) = walk(network, expansions, inputs, max_order, RayProduct(len(rows)))
         for degree, part in enumerate(parts):
             out[degree, begin : begin + step] = part
     return out
@@ -99,9 +100,10 @@ def affine(network: Network, index: int, outputs: Sequence[Graded]) -> Graded:
     return result
 
 
-def _walk(
+def walk(
     network: Network, expansions: Expansions, inputs: Graded, max_order: int, product: Product
 ) -> Iterator[tuple[Graded, Graded]]:
+    """Walk the layers: each one's graded potential and output."""
     outputs = [inputs]
     for index, expansion in enumerate(expansions, start=1):
         potential = affine(network, index, outputs)
@@ -115,7 +117,7 @@ def _identity(p: int, max_order: int) -> Graded:
     return [*constant, np.eye(p)] if max_order >= 1 else constant
 
 
-def _padded(blocks: Graded, p: int, max_order: int) -> Graded:
+def padded(blocks: Graded, p: int, max_order: int) -> Graded:
     """Fill up degrees that a network of low order cannot reach with zeros."""
     product, width = BlockProduct(p), blocks[0].shape[1]
     missing = range(len(blocks), max_order + 1)
@@ -128,7 +130,7 @@ def _row(expansion: FloatArray, m: int) -> FloatArray:
     return row
 
 
-def _downstream(network: Network, expansions: Expansions) -> list[FloatArray]:
+def _downstream(network: Network, expansions: Expansions, max_order: int) -> list[FloatArray]:
     """Sweep backwards: the linear map from each source's top block to the outputs'.
 
     Returns
@@ -139,7 +141,8 @@ def _downstream(network: Network, expansions: Expansions) -> list[FloatArray]:
     maps = [np.zeros((width, network.n_outputs)) for width in widths]
     maps[-1] = np.eye(network.n_outputs)
     for index in range(len(expansions), 0, -1):
-        through = _row(expansions[index - 1], 1)[:, None] * maps[index]
+        slope = _row(at_degree(expansions[index - 1], max_order), 1)
+        through = slope[:, None] * maps[index]
         for source, matrix in network.sources(index):
             maps[source] = maps[source] + matrix @ through
     return maps

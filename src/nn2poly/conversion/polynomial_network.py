@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray, Graded
-from nn2poly.algebra.monomials import count_degree, count_terms, rank
+from nn2poly.algebra.graded import FloatArray, Graded, at_degree
+from nn2poly.algebra.monomials import count_terms, rank
 from nn2poly.arguments import default_names
 from nn2poly.cards import FidelityCard
-from nn2poly.conversion.engine import Expansions, expand_layers, expand_terms, predict_rays
+from nn2poly.conversion.engine import Expansions, expand_layers, expand_terms, padded, predict_rays
 from nn2poly.errors import UnknownTermError
 from nn2poly.inputs import outside_range, warn_outside
 from nn2poly.memory import check_terms
@@ -31,10 +31,10 @@ class PolynomialNetwork:
     Parameters
     ----------
     network
-        The network in working coordinates.
+        The network in working coordinates; a calibration may have refitted its weights.
     expansions
-        One array (m + 1, h) per layer: the activation in powers of the potential without
-        its constant.
+        One array (m + 1, h) or (m + 1, Q + 1, h) per layer: the activation in powers of the
+        potential without its constant, the same for all degrees or one for each.
     max_order
         Total order Q.
     method
@@ -128,7 +128,7 @@ class PolynomialNetwork:
             )
         variables = np.unique(np.array(indices, dtype=np.intp))
         if not len(variables):
-            return float(self.expansions[-1][0, column])
+            return float(at_degree(self.expansions[-1], 0)[0, column])
         small = restrict(self.network, variables)
         # A coefficient of degree d needs no degree above d.
         blocks = expand_terms(small, self.expansions, len(indices))
@@ -161,13 +161,13 @@ class PolynomialNetwork:
             LayerPolynomials(self._hidden(index, before), self._hidden(index, after))
             for index, (before, after) in enumerate(pairs, start=1)
         )
-        full = self._polynomial(self._padded(pairs[-1][1]))
+        full = self._polynomial(pairs[-1][1])
         return replace(full, layers=layers)
 
     def _polynomial(self, blocks: Graded) -> Polynomial:
         net = self.network
         return Polynomial(
-            np.concatenate(blocks),
+            np.concatenate(padded(blocks, net.n_features, self.max_order)),
             self.max_order,
             self.feature_names,
             self.output_names,
@@ -190,11 +190,6 @@ class PolynomialNetwork:
             center=self.network.center,
             scale=self.network.scale,
         )
-
-    def _padded(self, blocks: Graded) -> Graded:
-        p, width = self.network.n_features, self.network.n_outputs
-        missing = range(len(blocks), self.max_order + 1)
-        return [*blocks, *(np.zeros((count_degree(p, d), width)) for d in missing)]
 
     def _check_room(self, keep_layers: bool) -> None:
         p, order = self.network.n_features, self.max_order

@@ -1,0 +1,151 @@
+"""The calibrated expansion: fit the true activations on the *truncated* powers, by rays.
+
+Layer after layer, on a sample of inputs: the neuron's polynomial potential v is known along
+every ray, so are the parts [v^m]_d of its powers up to total degree Q, and least squares of
+the true activation on them gives the expansion, one coefficient for each power m and degree
+d. It knows what truncation throws away, needs no derivative, and the fit of order Q + 1
+contains that of order Q. Before that, the layer's weights are refitted to what the
+polynomials so far got wrong. Cost: a few forward passes, whatever the number of terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.algebra.graded import at_degree
+from nn2poly.conversion.engine import Expansions
+from nn2poly.conversion.rare import damp_rare_inputs
+from nn2poly.conversion.sample import FOLDS, Sample, Summary
+from nn2poly.conversion.series import LINEAR
+from nn2poly.conversion.shrinkage import fit_activations, fit_weights
+from nn2poly.conversion.traces import Trace, Traces
+from nn2poly.network.network import Layer, Network
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def calibrate(
+    network: Network, sample: Sample, summary: Summary, max_order: int, *, refit: bool
+) -> tuple[Network, Expansions]:
+    """Fit the expansions of all layers to a sample.
+
+    Parameters
+    ----------
+    network
+        The network in the working coordinates of the summary.
+    sample, summary
+        The data, and what a first pass over them told.
+    max_order
+        Total order Q.
+    refit
+        Refit each layer's weights, where that helps on held-out folds.
+
+    Returns
+    -------
+    network, expansions
+        The network with refitted weights, and an array (Q + 1, Q + 1, h) per layer: the
+        factor of [v^m]_d; (2, h) for a linear layer.
+    """
+    traces = Traces(network, sample, summary, max_order)
+    fitted = network
+    expansions: list[FloatArray] = []
+    for index, layer in enumerate(network.layers, start=1):
+        if index == 1:
+            fitted = damp_rare_inputs(network, sample, summary, max_order)
+        elif refit:
+            fitted = _with_layer(fitted, index, _refit(network, index, traces))
+        if layer.activation == LINEAR:
+            expansion = _linear(fitted, index, expansions)
+        else:
+            expansion = _fit_layer(fitted, index, traces, max_order)
+        expansions.append(expansion)
+        traces.advance(fitted, index, expansion)
+    return fitted, tuple(expansions)
+
+
+def _with_layer(network: Network, index: int, layer: Layer) -> Network:
+    layers = (*network.layers[: index - 1], layer, *network.layers[index:])
+    return replace(network, layers=layers)
+
+
+def _linear(network: Network, index: int, expansions: list[FloatArray]) -> FloatArray:
+    """Expand a linear layer: its constant and slope 1, exactly."""
+    constants = [np.zeros((1, network.n_features)), *(at_degree(e, 0)[:1] for e in expansions)]
+    constant = network.potential(index, constants)[0]
+    return np.stack([constant, np.ones_like(constant)])
+
+
+def _fit_layer(network: Network, index: int, traces: Traces, max_order: int) -> FloatArray:
+    """Accumulate the moments of [1, parts of the powers, true value] and solve."""
+    width = network.layers[index - 1].n_outputs
+    moments = np.zeros((FOLDS, width, 0, 0))
+    for trace in traces:
+        series = traces.powers(trace, network, index)
+        places = [(m, m + k) for m, parts in enumerate(series, start=1) for k in range(len(parts))]
+        columns = [part for parts in series for part in parts]
+        if not moments.size:
+            moments = np.zeros((FOLDS, width, len(columns) + 2, len(columns) + 2))
+        _add_moments(moments, [*columns, traces.true_output(trace, index)], trace)
+    coefficients = fit_activations(moments)
+    expansion = np.zeros((max_order + 1, max_order + 1, width))
+    expansion[0, 0] = coefficients[0]
+    for (m, degree), row in zip(places, coefficients[1:], strict=True):
+        expansion[m, degree] = row
+    return expansion
+
+
+def _add_moments(moments: FloatArray, columns: list[FloatArray], trace: Trace) -> None:
+    """Add the weighted moments of [1, *columns], fold by fold."""
+    for fold, rows in trace.folds():
+        weights = trace.weights[rows]
+        moments[fold, :, 0, 0] += weights.sum()
+        for i, left in enumerate(columns, start=1):
+            weighted = left[rows] * weights[:, None]
+            moments[fold, :, 0, i] += weighted.sum(axis=0)
+            for j, right in enumerate(columns[i - 1 :], start=i):
+                moments[fold, :, i, j] += np.einsum("nh,nh->h", weighted, right[rows])
+    lower = np.tril_indices(moments.shape[-1], -1)
+    moments[..., lower[0], lower[1]] = moments[..., lower[1], lower[0]]
+
+
+def _refit(network: Network, index: int, traces: Traces) -> Layer:
+    """Change a layer's weights so that its polynomial potentials come closer to the true ones."""
+    layer, sources = network.layers[index - 1], network.sources(index)
+    k, h = sum(len(matrix) for _, matrix in sources), layer.n_outputs
+    gram, cross = np.zeros((FOLDS, k + 1, k + 1)), np.zeros((FOLDS, k + 1, h))
+    square, spread = np.zeros((FOLDS, h)), np.zeros((2, h))
+    for trace in traces:
+        values = [trace.value(source) for source, _ in sources]
+        inputs = np.hstack([np.ones((len(trace.weights), 1)), *values])
+        truth = network.potential(index, trace.truth)
+        residual = truth - layer.bias
+        for value, (_, matrix) in zip(values, sources, strict=True):
+            residual -= value @ matrix
+        spread += np.stack([trace.weights @ truth, trace.weights @ truth**2])
+        for fold, rows in trace.folds():
+            weighted = inputs[rows] * trace.weights[rows, None]
+            gram[fold] += weighted.T @ inputs[rows]
+            cross[fold] += weighted.T @ residual[rows]
+            square[fold] += trace.weights[rows] @ residual[rows] ** 2
+    unit = np.ones(h)
+    if index == len(network.layers):
+        # Outputs may differ in unit: each counts in units of its own variance.
+        first, second = spread / gram[:, 0, 0].sum()
+        variance = np.maximum(second - first**2, 0.0)
+        unit = np.maximum(variance, 1e-12 * variance.max() + 1e-300)
+    change = fit_weights(gram, cross, square, unit)
+    return layer if change is None else _changed(layer, change)
+
+
+def _changed(layer: Layer, change: FloatArray) -> Layer:
+    """Add a change of bias (row 0) and of the stacked matrices (the rest) to a layer."""
+    begin = 1 + len(layer.weights)
+    skips = {}
+    for source, matrix in layer.skips.items():
+        skips[source] = matrix + change[begin : begin + len(matrix)]
+        begin += len(matrix)
+    main = layer.weights + change[1 : 1 + len(layer.weights)]
+    return Layer(main, layer.bias + change[0], layer.activation, skips)

@@ -1,0 +1,142 @@
+"""From a network and a sample to a calibrated polynomial network with its fidelity card."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.algebra.monomials import count_terms
+from nn2poly.algebra.rays import RayProduct
+from nn2poly.arguments import check_order
+from nn2poly.assess.fidelity import make_card, mean_r2
+from nn2poly.conversion.calibrated import calibrate
+from nn2poly.conversion.engine import walk
+from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.conversion.sample import Sample, Summary
+from nn2poly.errors import InvalidInputError
+from nn2poly.network.network import Network
+
+FloatArray = npt.NDArray[np.float64]
+Report = Callable[[str], None]
+Path = tuple[tuple[int, int, float], ...]
+
+# "auto" tries orders up to this one, and polynomials up to so many terms.
+MAX_AUTO_ORDER, MAX_AUTO_TERMS = 6, 2_000_000
+# Rows on which the share of each layer in the error is measured.
+LAYER_ROWS = 2_000
+
+
+def calibrated_network(
+    network: Network,
+    max_order: int | str,
+    sample: Sample,
+    *,
+    refit: bool,
+    target_r2: float,
+    report: Report,
+) -> PolynomialNetwork:
+    """Calibrate at one order, or at the smallest that reaches ``target_r2``."""
+    order = None if max_order == "auto" else check_order(max_order)
+    target = _check_target(target_r2)
+    report("reading the sample")
+    summary = sample.summarise()
+    _check_rows(summary, order)
+    working = network.recentered(summary.center, summary.scale)
+
+    def fit(q: int) -> PolynomialNetwork:
+        report(f"calibrating order {q}")
+        fitted, expansions = calibrate(working, sample, summary, q, refit=refit)
+        low, high = summary.low, summary.high
+        return PolynomialNetwork(fitted, expansions, q, "calibrated", low, high)
+
+    pnet, path = (fit(order), ()) if order else _search(fit, working, summary, target)
+    report("measuring the fidelity")
+    card = make_card(
+        working,
+        pnet,
+        summary.held_out,
+        held_out=sample.hold_out,
+        per_layer=_layer_shares(working, pnet, summary.held_out),
+        path=path,
+    )
+    return replace(pnet, card=card)
+
+
+def progress_reporter(progress: bool | Report) -> Report:
+    """Choose where lines of progress go: nowhere, standard error, or the user's function."""
+    if callable(progress):
+        return progress
+    return _print_line if progress else lambda _: None
+
+
+def _print_line(line: str) -> None:
+    print(f"nn2poly: {line} …", file=sys.stderr, flush=True)
+
+
+def _search(
+    fit: Callable[[int], PolynomialNetwork], network: Network, summary: Summary, target: float
+) -> tuple[PolynomialNetwork, Path]:
+    """Raise the order until the held-out R² reaches the target; else keep the best."""
+    truth = network.outputs_by_layer(network.to_working(summary.held_out))[-1]
+    path: list[tuple[int, int, float]] = []
+    best: PolynomialNetwork | None = None
+    for order in range(1, MAX_AUTO_ORDER + 1):
+        terms = count_terms(network.n_features, order)
+        if best is not None and terms > MAX_AUTO_TERMS:
+            break
+        pnet = fit(order)
+        r2 = mean_r2(truth, pnet.outputs_by_order(summary.held_out)[-1])
+        if best is None or r2 > max(point[2] for point in path):
+            best = pnet
+        path.append((order, terms, r2))
+        # An output that does not vary (NaN) is as good at order 1 as at any.
+        if not r2 < target:
+            break
+    assert best is not None
+    return best, tuple(path)
+
+
+def _layer_shares(network: Network, pnet: PolynomialNetwork, X: FloatArray) -> tuple[float, ...]:
+    """Tell with which layer's activations the error of the outputs enters.
+
+    The polynomial is followed up to each layer and the true network from there on; what
+    one more polynomial layer adds to the squared error is its share.
+    """
+    z = network.to_working(X[:LAYER_ROWS])
+    truth = network.outputs_by_layer(z)
+    inputs = [np.zeros((1, z.shape[1])), z]
+    layers = walk(pnet.network, pnet.expansions, inputs, pnet.max_order, RayProduct(len(z)))
+    outputs, errors = [z], [0.0]
+    for index, (_, series) in enumerate(layers, start=1):
+        outputs.append(np.zeros((len(z), 1)) + sum(series[1:], start=series[0]))
+        rest = list(outputs)
+        for later in range(index + 1, len(network.layers) + 1):
+            rest.append(network.layers[later - 1].activation(network.potential(later, rest)))
+        errors.append(float(np.mean((rest[-1] - truth[-1]) ** 2)))
+    gains = np.maximum(np.diff(errors), 0.0)
+    total = gains.sum()
+    return tuple((gains / total).tolist()) if total > 0 else (0.0,) * len(gains)
+
+
+def _check_rows(summary: Summary, order: int | None) -> None:
+    needed = (order or 1) + 2
+    if summary.n_rows < needed:
+        raise InvalidInputError(
+            "The sample is too small to calibrate on.",
+            where="data",
+            expected=f"at least {needed} rows for order {order or 1}; hundreds are better",
+            found=f"{summary.n_rows} rows",
+            remedy='pass more rows; or around=x for a local polynomial; or method="taylor"',
+        )
+
+
+def _check_target(target_r2: float) -> float:
+    if isinstance(target_r2, int | float) and 0 < target_r2 <= 1:
+        return float(target_r2)
+    raise InvalidInputError(
+        "target_r2 must be a number between 0 and 1.", where="target_r2", found=repr(target_r2)
+    )

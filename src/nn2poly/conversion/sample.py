@@ -1,0 +1,236 @@
+"""The sample of a calibration: checked batches that can be walked again and again.
+
+Rows are dealt by the golden-ratio sequence: row i has the number frac(i·φ), evenly spread
+whatever the order of the data. Numbers below `HELD_OUT` are kept for the card and never
+fitted; the rest are dealt to `FOLDS` folds on which shrinkage is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.errors import InvalidInputError
+from nn2poly.inputs import frame_columns
+from nn2poly.network.network import Network
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+GOLDEN = 0.6180339887498949
+HELD_OUT, FOLDS = 0.2, 5
+# Below this many rows none can be spared: all are fitted, and the card says so.
+MIN_ROWS_TO_HOLD_OUT = 20
+# Held-out rows that are kept for the card, and the rows of one batch of an array.
+MAX_HELD_OUT = 20_000
+BATCH_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows to fit, sorted by fold: fold k is ``ends[k]:ends[k+1]``.
+
+    Parameters
+    ----------
+    X
+        Array (n, p) in raw units.
+    weights
+        Array (n,).
+    ends
+        Array (FOLDS + 1,).
+    """
+
+    X: FloatArray
+    weights: FloatArray
+    ends: IntArray
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one pass over the rows to fit tells: weighted mean and deviation, range, held-out."""
+
+    n_rows: int
+    center: FloatArray
+    scale: FloatArray
+    low: FloatArray
+    high: FloatArray
+    held_out: FloatArray
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Data that can be iterated over again; see `read_sample`."""
+
+    batches: Callable[[], Iterator[tuple[FloatArray, FloatArray]]]
+    hold_out: bool
+    n_rows: int | None
+
+    def to_fit(self) -> Iterator[Batch]:
+        """Walk the rows that may be fitted."""
+        for X, weights, numbers in self._numbered():
+            fit = numbers >= HELD_OUT if self.hold_out else numbers >= 0
+            share = (numbers - HELD_OUT) / (1 - HELD_OUT) if self.hold_out else numbers
+            folds = np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1)
+            rows = np.flatnonzero(fit)
+            rows = rows[np.argsort(folds[rows], kind="stable")]
+            if len(rows):
+                ends = np.searchsorted(folds[rows], np.arange(FOLDS + 1))
+                yield Batch(X[rows], weights[rows], ends)
+
+    def summarise(self) -> Summary:
+        """Pass over all rows once: moments and range of those to fit, and the held-out rows."""
+        moments = _Moments()
+        for batch in self.to_fit():
+            moments.add(batch.X, batch.weights)
+        kept, count = [], 0
+        for X, _, numbers in self._numbered():
+            rows = X[numbers < HELD_OUT] if self.hold_out else X
+            kept.append(rows[: MAX_HELD_OUT - count])
+            count += len(kept[-1])
+            if count >= MAX_HELD_OUT:
+                break
+        return moments.summary(np.concatenate(kept))
+
+    def _numbered(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+        begin = 0
+        for X, weights in self.batches():
+            index = np.arange(begin, begin + len(X), dtype=np.float64)
+            begin += len(X)
+            yield X, weights, (index * GOLDEN) % 1.0
+
+
+class _Moments:
+    """Weighted mean and variance, added batch by batch (Chan's update), and the range."""
+
+    def __init__(self) -> None:
+        self.n_rows, self.total = 0, 0.0
+        self.mean: Any = 0.0
+        self.square: Any = 0.0
+        self.low: Any = np.inf
+        self.high: Any = -np.inf
+
+    def add(self, X: FloatArray, weights: FloatArray) -> None:
+        self.n_rows += len(X)
+        self.low, self.high = (
+            np.minimum(self.low, X.min(axis=0)),
+            np.maximum(self.high, X.max(axis=0)),
+        )
+        added = float(weights.sum())
+        if added == 0.0:
+            return
+        mean = weights @ X / added
+        delta, total = mean - self.mean, self.total + added
+        self.square = (
+            self.square + weights @ (X - mean) ** 2 + delta**2 * self.total * added / total
+        )
+        self.mean = self.mean + delta * added / total
+        self.total = total
+
+    def summary(self, held_out: FloatArray) -> Summary:
+        scale = np.sqrt(self.square / self.total)
+        # A column that does not vary has no scale of its own.
+        flat = scale <= 1e-12 * np.maximum(np.abs(self.mean), 1e-300)
+        scale = np.where(flat, 1.0, scale)
+        return Summary(self.n_rows, self.mean, scale, self.low, self.high, held_out)
+
+
+def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None) -> Sample:
+    """Turn what the user passed as data into a sample.
+
+    Parameters
+    ----------
+    data
+        An array or data frame (n, p); or batches: a list of arrays or frames, any other
+        iterable that can be walked more than once, or a function that returns a new
+        iterator. A batch may be a pair (X, weights).
+    sample_weight
+        Array (n,) of weights for the rows of an array or frame.
+
+    Returns
+    -------
+    Sample
+    """
+    if not _is_batches(data):
+        X = network.check_data(data, where="data")
+        weights = _weights(sample_weight, len(X), "sample_weight")
+        return Sample(lambda: _chunks(X, weights), len(X) >= MIN_ROWS_TO_HOLD_OUT, len(X))
+    if sample_weight is not None:
+        raise InvalidInputError(
+            "sample_weight goes with an array or a data frame.",
+            remedy="with batches, let each one be a pair (X, weights)",
+        )
+    return Sample(lambda: _checked_batches(data, network), True, None)
+
+
+def sample_columns(data: Any) -> tuple[str, ...] | None:
+    """Give the column names that the data bring: of a frame, or of the first batch's."""
+    if not _is_batches(data):
+        return frame_columns(data)
+    if not isinstance(data, list | tuple):
+        return None
+    first = data[0]
+    return frame_columns(first[0] if isinstance(first, tuple) else first)
+
+
+def _is_batches(data: Any) -> bool:
+    """Tell batches from one table: a function, an iterator, or an iterable of tables."""
+    if frame_columns(data) is not None or hasattr(data, "dtype") or not _walkable(data):
+        return False
+    if callable(data) or not isinstance(data, list | tuple):
+        return True
+    first = data[0] if data else None
+    pair = isinstance(first, tuple) and len(first) == 2 and _is_table(first[0])
+    return pair or _is_table(first)
+
+
+def _walkable(data: Any) -> bool:
+    return callable(data) or isinstance(data, Iterable)
+
+
+def _is_table(part: Any) -> bool:
+    return frame_columns(part) is not None or getattr(part, "ndim", 0) == 2
+
+
+def _checked_batches(data: Any, network: Network) -> Iterator[tuple[FloatArray, FloatArray]]:
+    batches = data() if callable(data) else iter(data)
+    if batches is data:
+        raise InvalidInputError(
+            "These batches can be walked only once; a calibration walks them several times.",
+            where="data",
+            found=type(data).__name__,
+            remedy="pass a list, or a function that returns a new iterator: data=lambda: read()",
+        )
+    empty = True
+    for number, part in enumerate(batches):
+        X, given = part if isinstance(part, tuple) else (part, None)
+        rows = network.check_data(X, where=f"data, batch {number}")
+        weights = _weights(given, len(rows), f"weights of batch {number}")
+        yield from _chunks(rows, weights)
+        empty = False
+    if empty:
+        raise InvalidInputError("The data are empty.", where="data", found="no batches")
+
+
+def _chunks(X: FloatArray, weights: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+    for begin in range(0, len(X), BATCH_ROWS):
+        yield X[begin : begin + BATCH_ROWS], weights[begin : begin + BATCH_ROWS]
+
+
+def _weights(values: npt.ArrayLike | None, n_rows: int, where: str) -> FloatArray:
+    if values is None:
+        return np.ones(n_rows)
+    weights = np.asarray(values, dtype=np.float64)
+    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise InvalidInputError(
+            "The weights of the rows cannot be used.",
+            where=where,
+            expected=f"{n_rows} finite numbers, none negative",
+            found=f"shape {weights.shape}",
+        )
+    if not weights.any():
+        raise InvalidInputError("All weights of the rows are zero.", where=where)
+    return weights
