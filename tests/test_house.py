@@ -20,15 +20,16 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # every room may import itself.
 GROUND = {"arguments", "cards", "inputs", "links", "memory", "tables"}
 BASE = {"errors", "ground"}
-CORE = {"algebra", "network", "polynomial", "conversion"}
-UPSTAIRS = {"assess", "explain", "export", "plots", "report", "training"}
+CORE = {"algebra", "network", "polynomial", "assess", "conversion"}
+UPSTAIRS = {"explain", "export", "plots", "report", "training"}
 DOORS = {
     "errors": set(),
     "ground": {"errors"},
     "algebra": {"errors"},
     "network": {*BASE, "algebra"},
     "polynomial": {*BASE, "algebra"},
-    "conversion": {*BASE, "algebra", "network", "polynomial"},
+    "assess": {*BASE, "network", "polynomial"},
+    "conversion": {*BASE, "algebra", "network", "polynomial", "assess"},
     **{room: {*BASE, *CORE, *UPSTAIRS} for room in sorted(UPSTAIRS)},
     "front": {*BASE, *CORE, *UPSTAIRS},
     "cli": {*BASE, *CORE, *UPSTAIRS, "front"},

@@ -8,6 +8,7 @@ True
 """
 
 from nn2poly.assess.fidelity import fidelity
+from nn2poly.assess.sparsity import sparse_path
 from nn2poly.conversion.convert import convert, polynomial_network
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import NN2PolyError, TooManyTermsError
@@ -28,4 +29,5 @@ __all__ = [
     "load",
     "polynomial_network",
     "read_network",
+    "sparse_path",
 ]

@@ -70,7 +70,7 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Region:
-    """A part of the data, in words, and its error relative to the whole."""
+    """A part of the data, in words, its error in units of the range, and relative to the whole."""
 
     description: str
     n_rows: int
@@ -94,7 +94,7 @@ class FidelityCard:
     per_output
         `OutputFidelity` by output name.
     per_order
-        R² with the terms up to each order 0, 1, ….
+        R² with the terms up to each order 0, 1, … (below the highest with the mean adjusted).
     per_layer
         Share of the error that enters with each layer's activations; empty when unknown.
     regions
@@ -201,7 +201,7 @@ def _layers(card: FidelityCard) -> Table:
 
 def _regions(card: FidelityCard) -> Table:
     rows = tuple((r.description, r.n_rows, r.rmse, r.ratio) for r in card.regions)
-    return Table("Where it is worst", ("region", "rows", "RMSE", "times overall"), rows)
+    return Table("Where it is worst", ("region", "rows", "RMSE / range", "times overall"), rows)
 
 
 def _path(card: FidelityCard) -> Table:

@@ -97,7 +97,7 @@ def make_card(
         agreement=agreement,
         probability_error=difference,
         per_output=per_output,
-        per_order=tuple(mean_r2(truth, guess) for guess in by_order),
+        per_order=(*(_level_r2(truth, guess) for guess in by_order[:-1]), r2),
         per_layer=tuple(per_layer),
         regions=regions,
         guarantee=guarantee(error),
@@ -119,6 +119,11 @@ def mean_r2(truth: FloatArray, guess: FloatArray) -> float:
     values = [_r2(truth[:, k], truth[:, k] - guess[:, k]) for k in range(truth.shape[1])]
     known = [value for value in values if not np.isnan(value)]
     return float(np.mean(known)) if known else float("nan")
+
+
+def _level_r2(truth: FloatArray, guess: FloatArray) -> float:
+    """R² once the level is right: leaving out squares shifts the mean, which any order can mend."""
+    return mean_r2(truth, guess - guess.mean(axis=0) + truth.mean(axis=0))
 
 
 def _r2(truth: FloatArray, error: FloatArray) -> float:

@@ -82,22 +82,20 @@ def _search(
 ) -> tuple[PolynomialNetwork, Path]:
     """Raise the order until the held-out R² reaches the target; else keep the best."""
     truth = network.outputs_by_layer(network.to_working(summary.held_out))[-1]
+    tried: list[PolynomialNetwork] = []
     path: list[tuple[int, int, float]] = []
-    best: PolynomialNetwork | None = None
     for order in range(1, MAX_AUTO_ORDER + 1):
         terms = count_terms(network.n_features, order)
-        if best is not None and terms > MAX_AUTO_TERMS:
+        if tried and terms > MAX_AUTO_TERMS:
             break
-        pnet = fit(order)
-        r2 = mean_r2(truth, pnet.outputs_by_order(summary.held_out)[-1])
-        if best is None or r2 > max(point[2] for point in path):
-            best = pnet
+        tried.append(fit(order))
+        r2 = mean_r2(truth, tried[-1].outputs_by_order(summary.held_out)[-1])
         path.append((order, terms, r2))
         # An output that does not vary (NaN) is as good at order 1 as at any.
         if not r2 < target:
             break
-    assert best is not None
-    return best, tuple(path)
+    best = max(range(len(path)), key=lambda i: (path[i][2] >= target, path[i][2]))
+    return tried[best], tuple(path)
 
 
 def _layer_shares(network: Network, pnet: PolynomialNetwork, X: FloatArray) -> tuple[float, ...]:

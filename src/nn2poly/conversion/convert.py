@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_order
+from nn2poly.conversion.binary import find_binary, fold_binary, given_binary
 from nn2poly.conversion.calibrated_network import calibrated_network, progress_reporter
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.radius import warn_if_outside
@@ -37,6 +38,7 @@ def convert(
     sample_weight: npt.ArrayLike | None = None,
     refit: bool = True,
     target_r2: float = 0.99,
+    binary: str | bool | Iterable[Any] = "auto",
     progress: bool | Callable[[str], None] = False,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
@@ -71,6 +73,11 @@ def convert(
         Let a calibration refit each layer's weights where that helps on held-out rows.
     target_r2
         Held-out R² that ``max_order="auto"`` looks for.
+    binary
+        With data: features with two values are written as 0/1 indicators u, for which u² = u,
+        and products of two levels of one factor (one-hot columns) vanish, which makes the
+        polynomial smaller without changing what it predicts. ``"auto"`` finds them; False
+        leaves all as it is; or a list of features, or of lists (the levels of a factor).
     progress
         True to show on standard error what a long calibration is doing; or a function that
         takes each line.
@@ -106,7 +113,13 @@ def convert(
         feature_names=feature_names,
         output_names=output_names,
     )
-    return pnet.expand(keep_layers=keep_layers)
+    poly = pnet.expand(keep_layers=keep_layers)
+    if data is None or binary is False:
+        return poly
+    sample = read_sample(data, pnet.network, sample_weight)
+    if binary == "auto":
+        return fold_binary(poly, find_binary(sample))
+    return fold_binary(poly, given_binary(binary, sample, poly.feature_names))
 
 
 def polynomial_network(

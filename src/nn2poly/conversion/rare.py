@@ -1,10 +1,11 @@
 """Inputs that the sample shows at one value only, or almost.
 
 An input that never varies in the sample says nothing about its effect: the polynomial does
-not use it, and warns outside the range. A pixel that is lit in three images of a thousand lies 30 deviations out in those three, where
-any polynomial of order two or more runs wild. Its linear share, seen by the least-squares
-slope of the clipped on the unclipped input, is what the sample supports: the first layer
-is damped to it, but only for inputs where probes beyond the sample show that this helps.
+not use it, and warns outside the range. A pixel that is lit in three images of a thousand
+lies 30 deviations out in those three, where any polynomial of order two or more runs wild.
+Its linear share, seen by the least-squares slope of the clipped on the unclipped input, is
+what the sample supports: the first layer is damped to it, but only for inputs where probes
+beyond the sample show that this helps.
 """
 
 from __future__ import annotations

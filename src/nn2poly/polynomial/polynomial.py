@@ -29,8 +29,12 @@ from nn2poly.links import LINKS, labels, probabilities
 from nn2poly.memory import check_terms
 from nn2poly.polynomial import display, sparse, storage
 from nn2poly.polynomial.evaluate import evaluate_blocks, evaluate_terms, term_values
+from nn2poly.polynomial.fold import fold_terms
 from nn2poly.polynomial.terms import Terms, offsets, output_index, parse_term, term_name
 from nn2poly.tables import Table
+
+# A sparse polynomial is evaluated in the full basis when that has at most so many times its terms.
+DENSE_BELOW = 8
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -333,6 +337,28 @@ class Polynomial:
             coefficients=values, positions=positions, center=new_center, scale=new_scale
         )
 
+    def fold(self, factors: Sequence[Sequence[Any]]) -> Polynomial:
+        """Fold features that are 0 or 1 in the polynomial's own coordinates.
+
+        u² is u, and products of two features of one factor vanish; on data that obey this,
+        predictions do not change.
+
+        Parameters
+        ----------
+        factors
+            Groups of features (indices or names) of which at most one is 1; a binary feature
+            of its own is a group of one.
+
+        Examples
+        --------
+        >>> poly = Polynomial([[0.0], [3.0], [4.0]], 2, ["smoker"])
+        >>> poly.fold([["smoker"]]).top(1)[0]
+        ('smoker', 1, 7.0)
+        """
+        groups = [parse_term(tuple(factor), self.feature_names) for factor in factors]
+        positions, values = fold_terms(self.terms, self.coefficients, groups)
+        return self._with(coefficients=values, positions=positions)
+
     def truncate(self, max_order: int) -> Polynomial:
         """Drop the terms above ``max_order``."""
         return self._up_to(min(check_order(max_order), self.max_order))
@@ -364,9 +390,9 @@ class Polynomial:
             card=None,
         )
 
-    def _blocks(self) -> Graded:
-        begin = offsets(self.n_features, self.max_order)
-        return [self.coefficients[a:b] for a, b in pairwise(begin)]
+    def _blocks(self, coefficients: FloatArray | None = None) -> Graded:
+        values = self.coefficients if coefficients is None else coefficients
+        return [values[a:b] for a, b in pairwise(offsets(self.n_features, self.max_order))]
 
     def _matrix(self, X: Any) -> FloatArray:
         names = matching_names(X, self.feature_names)
@@ -379,7 +405,13 @@ class Polynomial:
         z = (X - self.center) / self.scale
         if self.positions is None:
             return evaluate_blocks(self._blocks(), z)
-        return evaluate_terms(self.terms, self.coefficients, z)
+        basis = count_terms(self.n_features, self.max_order)
+        if basis > DENSE_BELOW * self.n_terms:
+            return evaluate_terms(self.terms, self.coefficients, z)
+        # With many of the terms present, the nested evaluation of all is the faster one.
+        full = np.zeros((basis, self.n_outputs))
+        full[self.positions] = self.coefficients
+        return evaluate_blocks(self._blocks(full), z)
 
     def _raw(self, X: Any) -> FloatArray:
         return self._evaluate(self._matrix(X))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from nn2poly.algebra.coordinates import substitute
 from nn2poly.algebra.graded import FloatArray
@@ -31,7 +31,7 @@ def largest(size: FloatArray, n: int) -> IntArray:
     return np.argsort(-size, kind="stable")[:n]
 
 
-def sum_duplicates(positions: Sequence[int], values: FloatArray) -> tuple[IntArray, FloatArray]:
+def sum_duplicates(positions: npt.ArrayLike, values: FloatArray) -> tuple[IntArray, FloatArray]:
     """Sort positions and add up the rows of ``values`` (n, n_outputs) that share one."""
     unique, inverse = np.unique(np.asarray(positions, dtype=np.intp), return_inverse=True)
     rows = np.zeros((len(unique), values.shape[1]))

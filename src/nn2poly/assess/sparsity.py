@@ -1,0 +1,174 @@
+"""`sparse_path`: how few terms carry the network, each step refitted to its outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.arguments import check_count
+from nn2poly.assess.fidelity import mean_r2
+from nn2poly.errors import InvalidInputError
+from nn2poly.inputs import as_matrix, matching_names
+from nn2poly.network.readers import read_network
+from nn2poly.polynomial.evaluate import term_values
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.sparse import largest
+from nn2poly.polynomial.terms import term_name
+from nn2poly.tables import Table
+
+FloatArray = npt.NDArray[np.float64]
+
+# Terms with the largest contributions that compete for a place, and rows that judge them.
+CANDIDATES, MAX_ROWS = 400, 4000
+# Every fifth row is held out.
+HOLD_OUT_EVERY = 5
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePath:
+    """Terms in the order in which they join, and the fidelity with each number of them.
+
+    Parameters
+    ----------
+    poly
+        The polynomial that the terms are taken from.
+    chosen
+        Places of the terms in ``poly``, the intercept first.
+    r2
+        Array (n,): held-out R² against the network with the first 1, 2, …, n terms.
+    coefficients
+        Refitted coefficients of each step: entry k is (k + 1, n_outputs).
+    """
+
+    poly: Polynomial
+    chosen: npt.NDArray[np.intp]
+    r2: FloatArray
+    coefficients: tuple[FloatArray, ...]
+
+    def polynomial(self, n_terms: int) -> Polynomial:
+        """Give the refitted polynomial of the first ``n_terms`` terms."""
+        n = min(check_count(n_terms, where="n_terms"), len(self.chosen))
+        order = np.argsort(self.chosen[:n])
+        kept = self.chosen[:n][order]
+        positions = kept if self.poly.positions is None else self.poly.positions[kept]
+        values = self.coefficients[n - 1][order]
+        return replace(self.poly, coefficients=values, positions=positions, layers=(), card=None)
+
+    def smallest(self, r2: float) -> Polynomial:
+        """Give the polynomial with the fewest terms whose held-out R² reaches ``r2``."""
+        reached = np.flatnonzero(self.r2 >= r2)
+        if not len(reached):
+            raise InvalidInputError(
+                f"No step of the path reaches an R² of {r2}.",
+                found=f"at most {self.r2.max():.4f}, with {int(self.r2.argmax()) + 1} terms",
+                remedy="ask for less, or make the path with a larger max_terms",
+            )
+        return self.polynomial(int(reached[0]) + 1)
+
+    def table(self) -> Table:
+        """List the steps: number of terms, the term that joins, R²."""
+        names = [term_name(self.poly.terms[i], self.poly.feature_names) for i in self.chosen]
+        rows = tuple((n, names[n - 1], float(r2)) for n, r2 in enumerate(self.r2, start=1))
+        title = f"Terms against fidelity, of {self.poly.n_terms:,} terms"
+        return Table(title, ("terms", "joins", "held-out R2"), rows)
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> SparsePath:
+    """Choose terms one by one, always refitting all of them to the network's outputs.
+
+    Orthogonal matching pursuit among the terms with the largest contributions; the R² of
+    each step is measured on rows that are not used to choose or to fit.
+
+    Parameters
+    ----------
+    model
+        The network: anything that `read_network` reads.
+    poly
+        Its polynomial.
+    X
+        Array or data frame (n, p) in raw units.
+    max_terms
+        Length of the path.
+
+    Returns
+    -------
+    SparsePath
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (200, 3))
+    >>> net = n2p.Network([n2p.Layer(rng.normal(size=(3, 4)) / 4, None, "tanh"),
+    ...                    n2p.Layer(np.ones((4, 1)))])
+    >>> path = n2p.sparse_path(net, n2p.convert(net, 3, data=X), X, max_terms=4)
+    >>> path.polynomial(4).n_terms, bool(path.r2[-1] > 0.99)
+    (4, True)
+    """
+    network = read_network(model)
+    names = matching_names(X, poly.feature_names, network.feature_names)
+    rows = as_matrix(X, feature_names=names, n_features=poly.n_features, where="X")
+    rows = rows[:: max(1, len(rows) // MAX_ROWS)]
+    truth = network.predict(rows).reshape(len(rows), -1)
+    places = _candidates(poly, rows, check_count(max_terms, where="max_terms"))
+    values = _values(poly, places, rows)
+    held = np.arange(len(rows)) % HOLD_OUT_EVERY == 0 if len(rows) >= 2 * HOLD_OUT_EVERY else None
+    fit = slice(None) if held is None else ~held
+    judge = slice(None) if held is None else held
+    picked, steps = _pursue(values[fit], truth[fit], max_terms)
+    r2 = [mean_r2(truth[judge], values[judge][:, picked[: len(s)]] @ s) for s in steps]
+    return SparsePath(poly, places[picked], np.array(r2), tuple(steps))
+
+
+def _candidates(poly: Polynomial, rows: FloatArray, max_terms: int) -> npt.NDArray[np.intp]:
+    """Screen terms by the standard deviation of their contributions, intercept first."""
+    z = (rows[:500] - poly.center) / poly.scale
+    weight = np.linalg.norm(poly.coefficients, axis=1)
+    size = np.empty(poly.n_terms)
+    for here, variables in poly.terms.by_degree():
+        for begin in range(0, len(variables), 5000):
+            part = slice(here.start + begin, min(here.start + begin + 5000, here.stop))
+            product = np.prod(z[:, variables[begin : begin + 5000]], axis=2)
+            size[part] = weight[part] * product.std(axis=0)
+    size[poly.terms.orders() == 0] = np.inf
+    return largest(size, max(CANDIDATES, 2 * max_terms))
+
+
+def _values(poly: Polynomial, places: npt.NDArray[np.intp], rows: FloatArray) -> FloatArray:
+    """Evaluate chosen terms: (n, len(places)), in the order of the places."""
+    order = np.argsort(places)
+    positions = places if poly.positions is None else poly.positions[places]
+    few = replace(poly.terms, positions=positions[order])
+    values = np.empty((len(rows), len(places)))
+    values[:, order] = term_values(few, (rows - poly.center) / poly.scale)
+    return values
+
+
+def _pursue(
+    values: FloatArray, truth: FloatArray, max_terms: int
+) -> tuple[list[int], list[FloatArray]]:
+    """Pick columns by their correlation with what is left, refitting after each."""
+    spread = truth.std(axis=0)
+    unit = np.where(spread > 0, spread, 1.0)
+    size = np.linalg.norm(values - values.mean(axis=0), axis=0)
+    picked = [0]
+    steps: list[FloatArray] = []
+    while True:
+        chosen = values[:, picked]
+        steps.append(np.asarray(np.linalg.lstsq(chosen, truth, rcond=1e-12)[0], dtype=np.float64))
+        if len(picked) >= min(max_terms, values.shape[1], len(values) // 2):
+            return picked, steps
+        left = (truth - chosen @ steps[-1]) / unit
+        score = np.linalg.norm(values.T @ left, axis=1)
+        score = np.divide(score, size, out=np.zeros_like(score), where=size > 1e-12 * size.max())
+        score[picked] = -1.0
+        picked.append(int(score.argmax()))
