@@ -51,7 +51,7 @@ def random_share(rng, p, width, n_outputs, v_degree, tail_degree):
         [rng.normal(size=(count_degree(p, d), width)) for d in range(degree + 1)]
         for degree in (v_degree, tail_degree)
     )
-    curvature = rng.normal(size=width)
+    curvature = rng.normal(size=width) if tail_degree else np.zeros(width)
     if tail_degree:
         tail[1] = curvature * v[1]  # as in every tail Σ a_m v^(m-1)
     downstream = rng.normal(size=(width, n_outputs))

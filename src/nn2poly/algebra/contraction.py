@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nn2poly.algebra.graded import FloatArray, Graded
-from nn2poly.algebra.monomials import IntArray, count_degree, product_slices
+from nn2poly.algebra.monomials import IntArray, count_degree, product_slices, starts
 
 # Bytes of one slice of the matrix product before it is scattered: stays near the cache.
 SLICE_BYTES = 16 * 2**20
@@ -56,6 +56,8 @@ def contract_top(shares: list[Share], n_variables: int, order: int, n_outputs: i
     >>> contract_top([share], 2, 2, 1).ravel()
     array([ 3., 12., 12.])
     """
+    if order == 2:
+        return _contract_squares(shares, n_variables, n_outputs)
     out = np.zeros((n_outputs, count_degree(n_variables, order)))
     for x in range(1, order // 2 + 1):
         columns = [c for share in shares for c in _columns(share, x, order - x)]
@@ -64,6 +66,28 @@ def contract_top(shares: list[Share], n_variables: int, order: int, n_outputs: i
             weights = np.concatenate([c[2] for c in columns])
             _contract_pair(out, n_variables, (x, order - x), a, b, weights)
     return np.ascontiguousarray(out.T)
+
+
+def _contract_squares(shares: list[Share], n_variables: int, n_outputs: int) -> FloatArray:
+    """Sum a_2 v_1² of all layers: a symmetric matrix, of which half is enough."""
+    out = np.zeros((count_degree(n_variables, 2), n_outputs))
+    linear = [share for share in shares if len(share.v) > 1]
+    if not linear:
+        return out
+    v = np.concatenate([share.v[1] for share in linear], axis=1)
+    weights = np.concatenate([share.curvature[:, None] * share.downstream for share in linear])
+    begin_of = starts(n_variables, 2)
+    step = max(1, SLICE_BYTES // (8 * n_variables * n_outputs))
+    for begin in range(0, n_variables, step):
+        end = min(begin + step, n_variables)
+        weighted = (v[begin:end] * weights.T[:, None, :]).reshape(-1, v.shape[1])
+        products = (weighted @ v[begin:].T).reshape(n_outputs, end - begin, -1)
+        for i in range(begin, end):
+            # x_i x_k for k > i comes twice, x_i² once.
+            row = products[:, i - begin, i - begin :]
+            out[begin_of[i] : begin_of[i + 1]] = 2.0 * row.T
+            out[begin_of[i]] = row[:, 0]
+    return out
 
 
 def _columns(share: Share, x: int, y: int) -> list[tuple[FloatArray, FloatArray, FloatArray]]:

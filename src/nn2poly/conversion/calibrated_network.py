@@ -50,7 +50,7 @@ def calibrated_network(
     def fit(q: int) -> PolynomialNetwork:
         report(f"calibrating order {q}")
         fitted, expansions = calibrate(working, sample, summary, q, refit=refit)
-        low, high = summary.low, summary.high
+        low, high = summary.seen_low, summary.seen_high
         return PolynomialNetwork(fitted, expansions, q, "calibrated", low, high)
 
     pnet, path = (fit(order), ()) if order else _search(fit, working, summary, target)

@@ -51,7 +51,19 @@ class Batch:
 
 @dataclass(frozen=True)
 class Summary:
-    """What one pass over the rows to fit tells: weighted mean and deviation, range, held-out."""
+    """What one pass over the sample tells.
+
+    Parameters
+    ----------
+    n_rows
+        Rows to fit.
+    center, scale, low, high
+        Arrays (p,): weighted mean and deviation, and range, of the rows to fit.
+    held_out
+        Array (n, p): the rows for the card.
+    seen_low, seen_high
+        Arrays (p,): range of all rows.
+    """
 
     n_rows: int
     center: FloatArray
@@ -59,6 +71,8 @@ class Summary:
     low: FloatArray
     high: FloatArray
     held_out: FloatArray
+    seen_low: FloatArray
+    seen_high: FloatArray
 
 
 @dataclass(frozen=True)
@@ -72,28 +86,33 @@ class Sample:
     def to_fit(self) -> Iterator[Batch]:
         """Walk the rows that may be fitted."""
         for X, weights, numbers in self._numbered():
-            fit = numbers >= HELD_OUT if self.hold_out else numbers >= 0
-            share = (numbers - HELD_OUT) / (1 - HELD_OUT) if self.hold_out else numbers
+            rows = np.flatnonzero(self._may_fit(numbers))
+            if not len(rows):
+                continue
+            lowest = HELD_OUT if self.hold_out else 0.0
+            share = (numbers[rows] - lowest) / (1 - lowest)
             folds = np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1)
-            rows = np.flatnonzero(fit)
-            rows = rows[np.argsort(folds[rows], kind="stable")]
-            if len(rows):
-                ends = np.searchsorted(folds[rows], np.arange(FOLDS + 1))
-                yield Batch(X[rows], weights[rows], ends)
+            order = np.argsort(folds, kind="stable")
+            ends = np.searchsorted(folds[order], np.arange(FOLDS + 1))
+            yield Batch(X[rows[order]], weights[rows[order]], ends)
 
     def summarise(self) -> Summary:
         """Pass over all rows once: moments and range of those to fit, and the held-out rows."""
-        moments = _Moments()
-        for batch in self.to_fit():
-            moments.add(batch.X, batch.weights)
+        fitted, everything = _Moments(), _Moments()
         kept, count = [], 0
-        for X, _, numbers in self._numbered():
-            rows = X[numbers < HELD_OUT] if self.hold_out else X
+        for X, weights, numbers in self._numbered():
+            fit = self._may_fit(numbers)
+            everything.add(X, weights)
+            if fit.any():
+                fitted.add(X[fit], weights[fit])
+            rows = X[~fit] if self.hold_out else X
             kept.append(rows[: MAX_HELD_OUT - count])
             count += len(kept[-1])
-            if count >= MAX_HELD_OUT:
-                break
-        return moments.summary(np.concatenate(kept))
+        return fitted.summary(np.concatenate(kept), everything.low, everything.high)
+
+    def _may_fit(self, numbers: FloatArray) -> npt.NDArray[np.bool_]:
+        chosen: npt.NDArray[np.bool_] = numbers >= (HELD_OUT if self.hold_out else 0.0)
+        return chosen
 
     def _numbered(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
         begin = 0
@@ -114,6 +133,7 @@ class _Moments:
         self.high: Any = -np.inf
 
     def add(self, X: FloatArray, weights: FloatArray) -> None:
+        """Add rows X (n, p) with their weights (n,)."""
         self.n_rows += len(X)
         self.low, self.high = (
             np.minimum(self.low, X.min(axis=0)),
@@ -130,12 +150,13 @@ class _Moments:
         self.mean = self.mean + delta * added / total
         self.total = total
 
-    def summary(self, held_out: FloatArray) -> Summary:
+    def summary(self, held_out: FloatArray, low: FloatArray, high: FloatArray) -> Summary:
+        """Finish; ``low`` and ``high`` are the range of all rows."""
         scale = np.sqrt(self.square / self.total)
         # A column that does not vary has no scale of its own.
         flat = scale <= 1e-12 * np.maximum(np.abs(self.mean), 1e-300)
         scale = np.where(flat, 1.0, scale)
-        return Summary(self.n_rows, self.mean, scale, self.low, self.high, held_out)
+        return Summary(self.n_rows, self.mean, scale, self.low, self.high, held_out, low, high)
 
 
 def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None) -> Sample:

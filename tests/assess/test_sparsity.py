@@ -1,0 +1,92 @@
+"""The path from one term to many: what joins, how much it adds, on rows not used."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nn2poly as n2p
+from nn2poly.errors import InvalidInputError
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Make a network that computes 2 x1 + 3 x2 x3 of 8 inputs, exactly."""
+    square = np.square
+    pair = np.zeros((8, 2))
+    pair[[1, 2], 0], pair[[1, 2], 1] = 1.0, [1.0, -1.0]
+    skip = np.zeros((8, 1))
+    skip[0] = 2.0
+    net = n2p.Network(
+        [n2p.Layer(pair, None, square), n2p.Layer([[0.75], [-0.75]], None, skips={0: skip})]
+    )
+    X = np.random.default_rng(0).normal(size=(500, 8))
+    return net, n2p.convert(net, 2, data=X), X
+
+
+def test_the_planted_terms_join_first_and_then_nothing_is_missing(planted):
+    net, poly, X = planted
+    path = n2p.sparse_path(net, poly, X, max_terms=5)
+    raw = path.polynomial(5).rebase()
+    assert path.r2[-1] == pytest.approx(1.0, abs=1e-9)
+    assert raw.coefficient("x2 x3") == pytest.approx(3.0, abs=1e-6)
+    assert {row[1] for row in path.table()[:3]} == {"1", "x1", "x2 x3"}
+    assert path.r2[2] > 0.99
+
+
+def test_each_step_keeps_the_terms_before_it_and_refits_them(planted):
+    net, poly, X = planted
+    path = n2p.sparse_path(net, poly, X, max_terms=6)
+    for n in range(1, 7):
+        terms = set(path.polynomial(n).terms)
+        assert len(terms) == n
+        assert terms <= set(path.polynomial(6).terms)
+    assert not np.array_equal(path.coefficients[2][:2], path.coefficients[1])
+
+
+def test_the_stated_fidelity_is_that_of_the_rows_held_out(planted):
+    net, poly, X = planted
+    path = n2p.sparse_path(net, poly, X, max_terms=3)
+    held = X[::5]
+    truth, guess = net.predict(held), path.polynomial(2).predict(held)
+    expected = 1 - np.sum((truth - guess) ** 2) / np.sum((truth - truth.mean()) ** 2)
+    assert path.r2[1] == pytest.approx(expected)
+
+
+def test_refitting_beats_dropping_terms():
+    rng = np.random.default_rng(1)
+    net = n2p.Network([n2p.Layer(rng.normal(size=(6, 30)) / 2, rng.normal(size=30), "relu"),
+                       n2p.Layer(rng.normal(size=(30, 2)) / 5)])  # fmt: skip
+    X, new = rng.normal(size=(800, 6)), rng.normal(size=(400, 6))
+    poly = n2p.convert(net, 3, data=X)
+    path = n2p.sparse_path(net, poly, X, max_terms=12)
+    assert (
+        n2p.fidelity(net, path.polynomial(12), new).r2 > n2p.fidelity(net, poly.prune(12), new).r2
+    )
+
+
+def test_smallest_gives_the_first_step_that_is_good_enough(planted):
+    net, poly, X = planted
+    path = n2p.sparse_path(net, poly, X, max_terms=6)
+    assert path.smallest(0.99).n_terms == 3
+    with pytest.raises(InvalidInputError, match="No step of the path reaches"):
+        path.smallest(1.5)
+
+
+def test_a_path_from_a_folded_polynomial_and_few_rows(planted):
+    net, _, X = planted
+    X = X.copy()
+    X[:, 7] = X[:, 7] > 0
+    poly = n2p.convert(net, 2, data=X)
+    assert poly.positions is not None
+    path = n2p.sparse_path(net, poly, X[:9], max_terms=50)
+    assert len(path.r2) <= 4
+    assert "joins" in repr(path)
+    assert "<table" in path._repr_html_()
+
+
+@pytest.mark.parametrize("max_terms", [0, -1, 2.5, None])
+def test_a_length_that_is_none_is_refused(planted, max_terms):
+    net, poly, X = planted
+    with pytest.raises(InvalidInputError, match="max_terms"):
+        n2p.sparse_path(net, poly, X, max_terms=max_terms)
