@@ -170,7 +170,6 @@ class Forest:
         (Forest(), "Forest"),
         (Forest, "builtins.type"),
         (None, "NoneType"),
-        ("model.pkl", "builtins.str"),
         ({"weights": 1}, "builtins.dict"),
         (np.ones((3, 1)), "numpy.ndarray"),
         (pd.DataFrame(), "DataFrame"),

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.rays import RayProduct
-from nn2poly.arguments import check_order
 from nn2poly.assess.fidelity import make_card, mean_r2
 from nn2poly.conversion.calibrated import calibrate
 from nn2poly.conversion.engine import walk
@@ -32,15 +31,14 @@ LAYER_ROWS = 2_000
 
 def calibrated_network(
     network: Network,
-    max_order: int | str,
+    order: int | None,
     sample: Sample,
     *,
     refit: bool,
     target_r2: float,
     report: Report,
 ) -> PolynomialNetwork:
-    """Calibrate at one order, or at the smallest that reaches ``target_r2``."""
-    order = None if max_order == "auto" else check_order(max_order)
+    """Calibrate at one order, or (None) at the smallest that reaches ``target_r2``."""
     target = _check_target(target_r2)
     report("reading the sample")
     summary = sample.summarise()

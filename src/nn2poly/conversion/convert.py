@@ -40,6 +40,7 @@ def convert(
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
     progress: bool | Callable[[str], None] = False,
+    after: str | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
     keep_layers: bool = False,
@@ -81,6 +82,8 @@ def convert(
     progress
         True to show on standard error what a long calibration is doing; or a function that
         takes each line.
+    after
+        Of a scikit-learn pipeline: convert what comes after the step of this name.
     feature_names, output_names
         Names, when the model and the data bring none or others are wanted.
     keep_layers
@@ -110,6 +113,7 @@ def convert(
         refit=refit,
         target_r2=target_r2,
         progress=progress,
+        after=after,
         feature_names=feature_names,
         output_names=output_names,
     )
@@ -135,6 +139,7 @@ def polynomial_network(
     refit: bool = True,
     target_r2: float = 0.99,
     progress: bool | Callable[[str], None] = False,
+    after: str | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
 ) -> PolynomialNetwork:
@@ -152,18 +157,19 @@ def polynomial_network(
     >>> n2p.polynomial_network(net, 3).coefficient((2,))
     1.0
     """
+    order = 0 if isinstance(max_order, str) and max_order == "auto" else check_order(max_order)
     chosen = _choose(method, data, around)
-    network = _named(read_network(model), data, feature_names, output_names)
+    network = _named(read_network(model, after=after), data, feature_names, output_names)
     if chosen == "calibrated":
         return calibrated_network(
             network,
-            max_order,
+            order or None,
             read_sample(data, network, sample_weight),
             refit=refit,
             target_r2=target_r2,
             report=progress_reporter(progress),
         )
-    order = check_order(max_order)
+    order = order or check_order(max_order)  # only a calibration can look for its order
     if chosen == "local":
         network = network.recentered(_point(around, network), network.scale)
         return PolynomialNetwork(network, expand_local(network, order), order, chosen)
