@@ -44,7 +44,7 @@ class Guarantee:
     """A distribution-free bound on the error at new rows of the same distribution.
 
     With ``confidence``, at least ``coverage`` of new rows are within ``bounds`` (one per
-    output) of the network; ``bounds`` is empty when ``n_rows`` is below ``rows_needed``.
+    output, each by itself) of the network; ``bounds`` is empty when ``n_rows`` is below ``rows_needed``.
     """
 
     confidence: float
@@ -62,6 +62,8 @@ class Guarantee:
             )
         shown = ", ".join(f"±{bound:.3g}" for bound in self.bounds[:8])
         more = ", …" if len(self.bounds) > 8 else ""
+        if len(self.bounds) > 1:
+            more += " (each output by itself)"
         return (
             f"with {self.confidence:.0%} confidence at least {self.coverage:.0%} of new rows from "
             f"the same distribution are within {shown}{more} of the network"

@@ -18,7 +18,7 @@ CONFIDENCE, COVERAGE = 0.95, 0.99
 
 
 def guarantee(errors: npt.NDArray[np.float64]) -> Guarantee:
-    """Bound the absolute errors of new rows.
+    """Bound the absolute errors of new rows, each output by itself.
 
     Parameters
     ----------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil, log10
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ N_THRESHOLDS = 15
 MIN_ROWS, MIN_SHARE = 20, 0.05
 MAX_FEATURES = 200
 WORTH_A_LINE = 1.25
+# … and by how many standard errors.
+CERTAIN = 2.0
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,13 @@ class _Cut:
     above: bool
 
     def words(self, names: tuple[str, ...]) -> str:
-        return f"{names[self.feature]} {'>' if self.above else '<='} {self.threshold:.4g}"
+        return f"{names[self.feature]} {'>' if self.above else '<='} {self.threshold:.15g}"
 
 
 def worst_regions(X: FloatArray, errors: FloatArray, names: tuple[str, ...]) -> tuple[Region, ...]:
     """Find the parts of the data where the polynomial is furthest from the network.
+
+    Every other row chooses the regions, the rest judge them, so that chance finds none.
 
     Parameters
     ----------
@@ -48,33 +53,54 @@ def worst_regions(X: FloatArray, errors: FloatArray, names: tuple[str, ...]) -> 
     >>> region.description.startswith("rm > 0.7")
     True
     """
-    squared = errors**2
-    overall = float(np.sqrt(squared.mean()))
-    if overall == 0.0 or len(X) < 2 * MIN_ROWS:
+    largest = float(np.max(np.abs(errors)))
+    if largest == 0.0 or len(X) < 4 * MIN_ROWS:
         return ()
-    leaves = _grow(X, squared, np.arange(len(X)), (), DEPTH)
-    regions = []
-    for cuts, rows in leaves:
-        rmse = float(np.sqrt(squared[rows].mean()))
-        if cuts and rmse >= WORTH_A_LINE * overall:
-            words = " and ".join(cut.words(names) for cut in cuts)
-            regions.append(Region(words, len(rows), rmse, rmse / overall))
+    squared = (errors / largest) ** 2
+    leaves = _grow(X[::2], squared[::2], np.arange(len(X[::2])), (), DEPTH)
+    judged = (_judge(X, squared, cuts, names) for cuts, _ in leaves if cuts)
+    regions = [replace(region, rmse=largest * region.rmse) for region in judged if region]
     return tuple(sorted(regions, key=lambda region: -region.rmse))
+
+
+def _judge(
+    X: FloatArray, squared: FloatArray, cuts: tuple[_Cut, ...], names: tuple[str, ...]
+) -> Region | None:
+    """Measure a leaf on the rows that did not choose it; None when it is nothing special."""
+    inside = np.ones(len(X), dtype=bool)
+    for cut in cuts:
+        inside &= (X[:, cut.feature] > cut.threshold) == cut.above
+    here, overall = squared[1::2][inside[1::2]], float(squared[1::2].mean())
+    if len(here) < MIN_ROWS // 2 or overall == 0.0:
+        return None
+    doubt = float(here.std()) / np.sqrt(len(here))
+    if here.mean() < WORTH_A_LINE**2 * overall or here.mean() - overall < CERTAIN * doubt:
+        return None
+    words = " and ".join(cut.words(names) for cut in cuts)
+    rmse = float(np.sqrt(squared[inside].mean()))
+    return Region(words, int(inside.sum()), rmse, rmse / float(np.sqrt(squared.mean())))
 
 
 def _grow(
     X: FloatArray, squared: FloatArray, rows: IntArray, cuts: tuple[_Cut, ...], depth: int
 ) -> list[tuple[tuple[_Cut, ...], IntArray]]:
-    smallest = max(MIN_ROWS, int(MIN_SHARE * len(X)))
+    smallest = max(MIN_ROWS // 2, int(MIN_SHARE * len(X)))
     best = _best_split(X[rows], squared[rows], smallest) if depth else None
     if best is None:
         return [(cuts, rows)]
-    feature, threshold = best
+    feature, threshold = best[0], _readable(best[1], X[:, best[0]])
     above = X[rows, feature] > threshold
     leaves = []
     for side, here in ((True, rows[above]), (False, rows[~above])):
         leaves += _grow(X, squared, here, (*cuts, _Cut(feature, threshold, side)), depth - 1)
     return leaves
+
+
+def _readable(threshold: float, column: FloatArray) -> float:
+    """Round a threshold to the digits that tell it from its neighbours."""
+    spread = float(np.ptp(column))
+    digits = max(4, ceil(log10(max(abs(threshold) / spread, 1.0))) + 3) if spread else 15
+    return float(f"{threshold:.{digits}g}")
 
 
 def _best_split(X: FloatArray, squared: FloatArray, smallest: int) -> tuple[int, float] | None:

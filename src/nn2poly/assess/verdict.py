@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import floor, isnan
 
 from nn2poly.cards import OutputFidelity, Region
 
@@ -27,7 +27,7 @@ def verdict(
     """
     text = f"{_grade(r2)}: {_distance(per_output)} on 95 % of rows"
     if agreement is not None:
-        text += f" and gives the same label on {agreement:.1%}"
+        text += f" and gives the same label on {_floor(100 * agreement, 1)}%"
     return f"{text}.{_caution(r2, regions, outside)}"
 
 
@@ -49,8 +49,18 @@ def _digits(r2: float) -> str:
         return f"{r2:.3g}"
     for digits in (3, 4, 5, 6):
         if 1.0 - r2 >= 10.0**-digits:
-            return f"{r2:.{digits}f}"
+            return _floor(r2, digits)
     return "above 0.999999"
+
+
+def _floor(value: float, digits: int) -> str:
+    """Round down: what is shown must not promise more than there is."""
+    # The small term undoes the rounding of numbers such as 0.29 * 100.
+    return f"{floor(value * 10**digits + 1e-9) / 10**digits:.{digits}f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}" if share >= 0.1 else f"{100 * share:.2g}"
 
 
 def _distance(per_output: dict[str, OutputFidelity]) -> str:
@@ -60,7 +70,7 @@ def _distance(per_output: dict[str, OutputFidelity]) -> str:
         return f"follows the network to within {worst:.2g}"
     name = max(shares, key=shares.__getitem__)
     where = f" (output {name!r}, the worst)" if len(shares) > 1 else ""
-    return f"follows the network to within {100 * shares[name]:.2g} % of its range{where}"
+    return f"follows the network to within {_percent(shares[name])} % of its range{where}"
 
 
 def _caution(r2: float, regions: tuple[Region, ...], outside: int) -> str:

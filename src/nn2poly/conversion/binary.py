@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,8 @@ def fold_binary(poly: Polynomial, binary: Binary) -> Polynomial:
     center, scale = poly.center.copy(), poly.scale.copy()
     center[columns] = binary.low[columns]
     scale[columns] = (binary.high - binary.low)[columns]
-    return poly.rebase(center, scale).fold(binary.factors)
+    folded = poly.rebase(center, scale).fold(binary.factors)
+    return replace(folded, layers=poly.layers)
 
 
 def _range(sample: Sample) -> tuple[FloatArray, FloatArray]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from nn2poly.algebra.graded import at_degree
 from nn2poly.conversion.engine import Expansions
 from nn2poly.conversion.rare import damp_rare_inputs
-from nn2poly.conversion.sample import FOLDS, Sample, Summary
+from nn2poly.conversion.sample import Sample, Summary
 from nn2poly.conversion.series import LINEAR
 from nn2poly.conversion.shrinkage import fit_activations, fit_weights
 from nn2poly.conversion.traces import Trace, Traces
@@ -56,13 +56,14 @@ def calibrate(
         if index == 1:
             fitted = damp_rare_inputs(network, sample, summary, max_order)
         elif refit:
-            fitted = _with_layer(fitted, index, _refit(network, index, traces))
+            fitted = _with_layer(fitted, index, _refit(fitted, index, traces))
         if layer.activation == LINEAR:
             expansion = _linear(fitted, index, expansions)
         else:
             expansion = _fit_layer(fitted, index, traces, max_order)
         expansions.append(expansion)
-        traces.advance(fitted, index, expansion)
+        if index < len(network.layers):
+            traces.advance(fitted, index, expansion)
     return fitted, tuple(expansions)
 
 
@@ -81,15 +82,15 @@ def _linear(network: Network, index: int, expansions: list[FloatArray]) -> Float
 def _fit_layer(network: Network, index: int, traces: Traces, max_order: int) -> FloatArray:
     """Accumulate the moments of [1, parts of the powers, true value] and solve."""
     width = network.layers[index - 1].n_outputs
-    moments = np.zeros((FOLDS, width, 0, 0))
+    moments = np.zeros((traces.n_folds, width, 0, 0))
     for trace in traces:
         series = traces.powers(trace, network, index)
         places = [(m, m + k) for m, parts in enumerate(series, start=1) for k in range(len(parts))]
         columns = [part for parts in series for part in parts]
         if not moments.size:
-            moments = np.zeros((FOLDS, width, len(columns) + 2, len(columns) + 2))
+            moments = np.zeros((traces.n_folds, width, len(columns) + 2, len(columns) + 2))
         _add_moments(moments, [*columns, traces.true_output(trace, index)], trace)
-    coefficients = fit_activations(moments)
+    coefficients = fit_activations(moments, [m for m, _ in places])
     expansion = np.zeros((max_order + 1, max_order + 1, width))
     expansion[0, 0] = coefficients[0]
     for (m, degree), row in zip(places, coefficients[1:], strict=True):
@@ -100,10 +101,9 @@ def _fit_layer(network: Network, index: int, traces: Traces, max_order: int) -> 
 def _add_moments(moments: FloatArray, columns: list[FloatArray], trace: Trace) -> None:
     """Add the weighted moments of [1, *columns], fold by fold."""
     for fold, rows in trace.folds():
-        weights = trace.weights[rows]
-        moments[fold, :, 0, 0] += weights.sum()
+        moments[fold, :, 0, 0] += trace.weights[rows].sum()
         for i, left in enumerate(columns, start=1):
-            weighted = left[rows] * weights[:, None]
+            weighted = trace.weighted(left, rows)
             moments[fold, :, 0, i] += weighted.sum(axis=0)
             for j, right in enumerate(columns[i - 1 :], start=i):
                 moments[fold, :, i, j] += np.einsum("nh,nh->h", weighted, right[rows])
@@ -115,18 +115,19 @@ def _refit(network: Network, index: int, traces: Traces) -> Layer:
     """Change a layer's weights so that its polynomial potentials come closer to the true ones."""
     layer, sources = network.layers[index - 1], network.sources(index)
     k, h = sum(len(matrix) for _, matrix in sources), layer.n_outputs
-    gram, cross = np.zeros((FOLDS, k + 1, k + 1)), np.zeros((FOLDS, k + 1, h))
-    square, spread = np.zeros((FOLDS, h)), np.zeros((2, h))
+    n_folds = traces.n_folds
+    gram, cross = np.zeros((n_folds, k + 1, k + 1)), np.zeros((n_folds, k + 1, h))
+    square, spread = np.zeros((n_folds, h)), np.zeros((2, h))
     for trace in traces:
         values = [trace.value(source) for source, _ in sources]
         inputs = np.hstack([np.ones((len(trace.weights), 1)), *values])
-        truth = network.potential(index, trace.truth)
+        truth = traces.potential(trace, index)
         residual = truth - layer.bias
         for value, (_, matrix) in zip(values, sources, strict=True):
             residual -= value @ matrix
         spread += np.stack([trace.weights @ truth, trace.weights @ truth**2])
         for fold, rows in trace.folds():
-            weighted = inputs[rows] * trace.weights[rows, None]
+            weighted = trace.weighted(inputs, rows)
             gram[fold] += weighted.T @ inputs[rows]
             cross[fold] += weighted.T @ residual[rows]
             square[fold] += trace.weights[rows] @ residual[rows] ** 2

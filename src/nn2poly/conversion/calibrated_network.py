@@ -131,7 +131,7 @@ def _check_rows(summary: Summary, order: int | None) -> None:
 
 
 def _check_target(target_r2: float) -> float:
-    if isinstance(target_r2, int | float) and 0 < target_r2 <= 1:
+    if isinstance(target_r2, int | float | np.integer | np.floating) and 0 < target_r2 <= 1:
         return float(target_r2)
     raise InvalidInputError(
         "target_r2 must be a number between 0 and 1.", where="target_r2", found=repr(target_r2)

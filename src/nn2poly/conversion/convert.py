@@ -169,7 +169,10 @@ def polynomial_network(
             target_r2=target_r2,
             report=progress_reporter(progress),
         )
-    order = order or check_order(max_order)  # only a calibration can look for its order
+    if not order:
+        raise _needs_data('max_order="auto" looks for an order on held-out rows.')
+    if sample_weight is not None:
+        raise _needs_data("Only a calibration can use sample weights.")
     if chosen == "local":
         network = network.recentered(_point(around, network), network.scale)
         return PolynomialNetwork(network, expand_local(network, order), order, chosen)
@@ -192,14 +195,17 @@ def _choose(method: str, data: Any, around: npt.ArrayLike | None) -> str:
             found=f"method={method!r} with around={'a point' if around is not None else None}",
         )
     if chosen == "calibrated" and data is None:
-        raise InvalidInputError(
-            "A calibration needs a sample of inputs.",
-            where="data",
-            expected="an array or data frame (n, p)",
-            found="None",
-            remedy="pass data=X, for example the training inputs",
-        )
+        raise _needs_data("A calibration needs a sample of inputs.")
     return chosen
+
+
+def _needs_data(what: str) -> InvalidInputError:
+    return InvalidInputError(
+        what,
+        where="data",
+        expected='an array or data frame (n, p), with method "calibrated" or "auto"',
+        remedy="pass data=X, for example the training inputs",
+    )
 
 
 def _named(

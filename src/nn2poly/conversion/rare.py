@@ -62,7 +62,7 @@ def _probed(
         error = np.zeros_like(damping)
         for end in (summary.low, summary.high):
             z = REACH * (end - network.center) / network.scale
-            potential = z[:, None] * layer.weights
+            potential = z[:, None] * _from_input(network)
             powers = (factor[:, None] * potential) ** np.arange(max_order + 1)[:, None, None]
             guess = np.einsum("mh,mph->ph", expansion, powers)
             error += ((guess - layer.activation(potential + layer.bias)) ** 2).sum(axis=1)
@@ -76,8 +76,14 @@ def _first_layer(network: Network, sample: Sample, max_order: int) -> FloatArray
     size = max_order + 2
     moments = np.zeros((1, layer.n_outputs, size, size))
     for batch in sample.to_fit():
-        v = network.to_working(batch.X) @ layer.weights
+        v = network.to_working(batch.X) @ _from_input(network)
         columns = [v**m for m in range(max_order + 1)] + [layer.activation(v + layer.bias)]
         stacked = np.stack(columns, axis=-1)
         moments[0] += np.einsum("n,nha,nhb->hab", batch.weights, stacked, stacked, optimize=True)
-    return fit_activations(np.concatenate([moments, moments]) / 2)
+    return fit_activations(np.concatenate([moments, moments]) / 2, range(1, max_order + 1))
+
+
+def _from_input(network: Network) -> FloatArray:
+    """Sum what the first layer takes from the input, also beside its weights."""
+    total: FloatArray = sum((m for _, m in network.sources(1)), start=np.zeros(()))
+    return total

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arguments import real_array
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import frame_columns
 from nn2poly.network.network import Network
@@ -42,11 +43,14 @@ class Batch:
         Array (n,).
     ends
         Array (FOLDS + 1,).
+    index
+        Array (n,): the numbers of the rows in the sample.
     """
 
     X: FloatArray
     weights: FloatArray
     ends: IntArray
+    index: IntArray
 
 
 @dataclass(frozen=True)
@@ -81,45 +85,75 @@ class Sample:
 
     batches: Callable[[], Iterator[tuple[FloatArray, FloatArray]]]
     hold_out: bool
-    n_rows: int | None
 
     def to_fit(self) -> Iterator[Batch]:
         """Walk the rows that may be fitted."""
-        for X, weights, numbers in self._numbered():
-            rows = np.flatnonzero(self._may_fit(numbers))
+        lowest = HELD_OUT if self.hold_out else 0.0
+        for X, weights, index in self._numbered():
+            numbers = _dealt(index)
+            rows = np.flatnonzero(numbers >= lowest)
             if not len(rows):
                 continue
-            lowest = HELD_OUT if self.hold_out else 0.0
             share = (numbers[rows] - lowest) / (1 - lowest)
             folds = np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1)
-            order = np.argsort(folds, kind="stable")
-            ends = np.searchsorted(folds[order], np.arange(FOLDS + 1))
-            yield Batch(X[rows[order]], weights[rows[order]], ends)
+            order = rows[np.argsort(folds, kind="stable")]
+            ends = np.searchsorted(np.sort(folds), np.arange(FOLDS + 1))
+            yield Batch(X[order], weights[order], ends, index[order])
 
     def summarise(self) -> Summary:
         """Pass over all rows once: moments and range of those to fit, and the held-out rows."""
-        fitted, everything = _Moments(), _Moments()
-        kept, count = [], 0
-        for X, weights, numbers in self._numbered():
-            fit = self._may_fit(numbers)
+        fitted, everything, kept = _Moments(), _Moments(), _Kept()
+        for X, weights, index in self._numbered():
+            fit = _dealt(index) >= (HELD_OUT if self.hold_out else 0.0)
             everything.add(X, weights)
             if fit.any():
                 fitted.add(X[fit], weights[fit])
-            rows = X[~fit] if self.hold_out else X
-            kept.append(rows[: MAX_HELD_OUT - count])
-            count += len(kept[-1])
-        return fitted.summary(np.concatenate(kept), everything.low, everything.high)
+            kept.add(X[~fit] if self.hold_out else X)
+        if not fitted.n_rows:
+            raise InvalidInputError(
+                "The sample is too small to calibrate on.",
+                where="data",
+                expected="rows with a positive weight, hundreds if possible",
+                found=f"{everything.n_rows} of them, none left to fit",
+            )
+        return fitted.summary(kept.rows(), everything.low, everything.high)
 
-    def _may_fit(self, numbers: FloatArray) -> npt.NDArray[np.bool_]:
-        chosen: npt.NDArray[np.bool_] = numbers >= (HELD_OUT if self.hold_out else 0.0)
-        return chosen
-
-    def _numbered(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    def _numbered(self) -> Iterator[tuple[FloatArray, FloatArray, IntArray]]:
+        """Walk the rows that have weight, with their numbers in the sample."""
         begin = 0
         for X, weights in self.batches():
-            index = np.arange(begin, begin + len(X), dtype=np.float64)
+            index = np.arange(begin, begin + len(X), dtype=np.intp)
             begin += len(X)
-            yield X, weights, (index * GOLDEN) % 1.0
+            heavy = weights > 0
+            yield (X, weights, index) if heavy.all() else (X[heavy], weights[heavy], index[heavy])
+
+
+def _dealt(index: IntArray) -> FloatArray:
+    """Give every row its number in [0, 1)."""
+    return np.asarray((index * GOLDEN) % 1.0, dtype=np.float64)
+
+
+class _Kept:
+    """An even choice of at most MAX_HELD_OUT rows of a stream of unknown length."""
+
+    def __init__(self) -> None:
+        self._parts: list[FloatArray] = []
+        self._every, self._seen, self._count = 1, 0, 0
+
+    def add(self, X: FloatArray) -> None:
+        """Add rows X (n, p), of which every k-th is kept."""
+        first = -self._seen % self._every
+        self._seen += len(X)
+        self._parts.append(X[first :: self._every])
+        self._count += len(self._parts[-1])
+        while self._count > MAX_HELD_OUT:
+            self._every *= 2
+            self._parts = [self.rows()[::2]]
+            self._count = len(self._parts[0])
+
+    def rows(self) -> FloatArray:
+        """Give what was kept."""
+        return np.concatenate(self._parts)
 
 
 class _Moments:
@@ -135,13 +169,13 @@ class _Moments:
     def add(self, X: FloatArray, weights: FloatArray) -> None:
         """Add rows X (n, p) with their weights (n,)."""
         self.n_rows += len(X)
+        if not len(X):
+            return
         self.low, self.high = (
             np.minimum(self.low, X.min(axis=0)),
             np.maximum(self.high, X.max(axis=0)),
         )
         added = float(weights.sum())
-        if added == 0.0:
-            return
         mean = weights @ X / added
         delta, total = mean - self.mean, self.total + added
         self.square = (
@@ -178,23 +212,36 @@ def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None
     if not _is_batches(data):
         X = network.check_data(data, where="data")
         weights = _weights(sample_weight, len(X), "sample_weight")
-        return Sample(lambda: _chunks(X, weights), len(X) >= MIN_ROWS_TO_HOLD_OUT, len(X))
+        return Sample(lambda: _chunks(X, weights), len(X) >= MIN_ROWS_TO_HOLD_OUT)
     if sample_weight is not None:
         raise InvalidInputError(
             "sample_weight goes with an array or a data frame.",
             remedy="with batches, let each one be a pair (X, weights)",
         )
-    return Sample(lambda: _checked_batches(data, network), True, None)
+    return Sample(lambda: _checked_batches(data, network), _has_rows(data, network))
+
+
+def _has_rows(data: Any, network: Network) -> bool:
+    """Tell whether batches bring enough rows to hold some out."""
+    count = 0
+    for X, _ in _checked_batches(data, network):
+        count += len(X)
+        if count >= MIN_ROWS_TO_HOLD_OUT:
+            return True
+    return False
 
 
 def sample_columns(data: Any) -> tuple[str, ...] | None:
     """Give the column names that the data bring: of a frame, or of the first batch's."""
     if not _is_batches(data):
         return frame_columns(data)
-    if not isinstance(data, list | tuple):
-        return None
-    first = data[0]
+    first = next(iter(data() if callable(data) else data), None) if _again(data) else None
     return frame_columns(first[0] if isinstance(first, tuple) else first)
+
+
+def _again(data: Any) -> bool:
+    """Tell whether looking at the first batch leaves the batches whole."""
+    return callable(data) or iter(data) is not data
 
 
 def _is_batches(data: Any) -> bool:
@@ -227,13 +274,30 @@ def _checked_batches(data: Any, network: Network) -> Iterator[tuple[FloatArray, 
         )
     empty = True
     for number, part in enumerate(batches):
-        X, given = part if isinstance(part, tuple) else (part, None)
+        X, given = _pair(part, number)
         rows = network.check_data(X, where=f"data, batch {number}")
         weights = _weights(given, len(rows), f"weights of batch {number}")
         yield from _chunks(rows, weights)
         empty = False
     if empty:
-        raise InvalidInputError("The data are empty.", where="data", found="no batches")
+        raise InvalidInputError(
+            "The data are empty.",
+            where="data",
+            found="no batches",
+            remedy="a function must return a new iterator each time that it is called",
+        )
+
+
+def _pair(part: Any, number: int) -> tuple[Any, Any]:
+    if not isinstance(part, tuple):
+        return part, None
+    if len(part) != 2:
+        raise InvalidInputError(
+            "A batch is a table, or a pair of a table and its weights.",
+            where=f"data, batch {number}",
+            found=f"{len(part)} parts",
+        )
+    return part
 
 
 def _chunks(X: FloatArray, weights: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -244,8 +308,8 @@ def _chunks(X: FloatArray, weights: FloatArray) -> Iterator[tuple[FloatArray, Fl
 def _weights(values: npt.ArrayLike | None, n_rows: int, where: str) -> FloatArray:
     if values is None:
         return np.ones(n_rows)
-    weights = np.asarray(values, dtype=np.float64)
-    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
+    weights: FloatArray = real_array(values, f"weights ({where})")
+    if weights.shape != (n_rows,) or np.any(weights < 0):
         raise InvalidInputError(
             "The weights of the rows cannot be used.",
             where=where,

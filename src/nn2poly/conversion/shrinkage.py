@@ -6,12 +6,12 @@ number; leaving a fold out is a subtraction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.conversion.sample import FOLDS
+from nn2poly.errors import InvalidInputError
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -21,19 +21,21 @@ ACTIVATION_RIDGES = (1e-9, 1e-6, 1e-4, 1e-3, 1e-2)
 WEIGHT_RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 # The strongest ridge whose held-out error is within this of the best is taken.
 SLACK = 0.01
-# From this many rows on, one fold is held out instead of each in turn.
-LARGE_SAMPLE = 2000
+# A potential that varies less than this on the sample is a rounding error.
+DEAD = 1e-12
 # A neuron whose values vary less than this, relative to their size, is constant.
 CONSTANT = 1e-12
 
 
-def fit_activations(moments: FloatArray) -> FloatArray:
+def fit_activations(moments: FloatArray, powers: Sequence[int] | None = None) -> FloatArray:
     """Fit every neuron's true values on its columns, one ridge strength for the layer.
 
     Parameters
     ----------
     moments
         Array (folds, h, q + 1, q + 1): moments of [1, column 1, …, true value].
+    powers
+        Of the potential, in each column after the first; by default all are first powers.
 
     Returns
     -------
@@ -42,45 +44,55 @@ def fit_activations(moments: FloatArray) -> FloatArray:
         its mean.
     """
     total = moments.sum(axis=0)
+    if not np.all(np.isfinite(total)):
+        raise InvalidInputError(
+            "The powers of a neuron's potential are too large for numbers.",
+            where="data",
+            expected="potentials whose powers stay below 1e150",
+            remedy="scale the inputs as in training, or lower max_order",
+        )
     q = total.shape[-1] - 1
     weight = total[0, 0, 0]
+    dead = np.array([0.0, *(DEAD**m for m in powers or [1] * (q - 1))])
     mean, square = total[:, 0, q] / weight, total[:, q, q] / weight
     live = square - mean**2 > CONSTANT * np.maximum(square, 1e-300)
     errors = np.array(
-        [_held_out_error(moments, total, ridge)[live].sum() for ridge in ACTIVATION_RIDGES]
+        [_held_out_error(moments, total, ridge, dead)[live].sum() for ridge in ACTIVATION_RIDGES]
     )
     best = np.flatnonzero(errors <= errors.min() * (1 + SLACK))[-1]
-    result = _ridge(total, ACTIVATION_RIDGES[best])
+    result = _ridge(total, ACTIVATION_RIDGES[best], dead)
     result[~live] = 0.0
     result[~live, 0] = mean[~live]
     return np.ascontiguousarray(result.T)
 
 
-def judged_folds(weight: float) -> int:
-    """Judge on all folds of a small sample; of a large one, one fold says enough."""
-    return FOLDS if weight < LARGE_SAMPLE else 1
+def judged_folds(n_folds: int) -> int:
+    """Judge on every fold in turn; of two, the second is only what is left of a large sample."""
+    return n_folds if n_folds > 2 else 1
 
 
-def _held_out_error(moments: FloatArray, total: FloatArray, ridge: float) -> FloatArray:
+def _held_out_error(
+    moments: FloatArray, total: FloatArray, ridge: float, dead: FloatArray
+) -> FloatArray:
     """Sum the squared errors (h,) on each fold of the fit to the others."""
     error = np.zeros(total.shape[0])
-    for fold in moments[: judged_folds(total[0, 0, 0])]:
+    for fold in moments[: judged_folds(len(moments))]:
         if fold[0, 0, 0] > 0 and total[0, 0, 0] > fold[0, 0, 0]:
-            coefficients = _ridge(total - fold, ridge)
+            coefficients = _ridge(total - fold, ridge, dead)
             residual = np.concatenate([-coefficients, np.ones((len(error), 1))], axis=1)
             squared = np.einsum("ha,hab,hb->h", residual, fold, residual, optimize=True)
             error += np.maximum(squared, 0.0)
     return error
 
 
-def _ridge(moments: FloatArray, ridge: float) -> FloatArray:
+def _ridge(moments: FloatArray, ridge: float, dead: FloatArray) -> FloatArray:
     """Solve (h, q + 1, q + 1) moments for (h, q) coefficients, columns scaled to unit size."""
     q = moments.shape[-1] - 1
     weight = moments[0, 0, 0]
     gram, target = moments[:, :q, :q] / weight, moments[:, :q, q] / weight
-    size = np.sqrt(np.einsum("haa->ha", gram))
-    # A column without size gets no coefficient instead of a wild one.
-    size = np.where(size > 1e-10 * size.max(axis=1, keepdims=True), size, np.inf)
+    size = np.sqrt(np.maximum(np.einsum("haa->ha", gram), 0.0))
+    # A column of rounding errors gets no coefficient instead of a wild one.
+    size = np.where(size > dead, size, np.inf)
     diagonal = np.full(q, ridge + 1e-13)
     diagonal[0] = 1e-13
     scaled = gram / size[:, :, None] / size[:, None, :] + np.diag(diagonal)
@@ -109,7 +121,7 @@ def fit_weights(
     total, crossed = gram.sum(axis=0), cross.sum(axis=0)
     errors, alone = np.zeros(len(WEIGHT_RIDGES)), 0.0
     folds = list(zip(gram, cross, square, strict=True))
-    for fold_gram, fold_cross, fold_square in folds[: judged_folds(total[0, 0])]:
+    for fold_gram, fold_cross, fold_square in folds[: judged_folds(len(folds))]:
         if not 0 < fold_gram[0, 0] < total[0, 0]:
             continue
         alone += float((fold_square / unit).sum())
@@ -128,8 +140,10 @@ def _ridge_path(gram: FloatArray, cross: FloatArray) -> Iterator[FloatArray]:
     mean = gram[0, 1:] / weight
     centred = gram[1:, 1:] - weight * np.outer(mean, mean)
     values, vectors = np.linalg.eigh(centred)
-    values = np.maximum(values, 0.0)
+    # Below rounding there is nothing to learn from: such directions keep their weights.
+    values = np.where(values > 1e-14 * np.trace(gram[1:, 1:]), values, 0.0)
     projected = vectors.T @ (cross[1:] - np.outer(mean, cross[0]))
     for ridge in WEIGHT_RIDGES:
-        slopes = vectors @ (projected / (values + ridge * values.mean() + 1e-300)[:, None])
+        shrunk = np.where(values > 0, values + ridge * values.mean(), np.inf)
+        slopes = vectors @ (projected / shrunk[:, None])
         yield np.vstack([cross[0] / weight - mean @ slopes, slopes])

@@ -1,0 +1,179 @@
+"""Where it is worst: planted regions are found, described as they are, and not invented."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nn2poly as n2p
+from nn2poly.assess import regions
+from nn2poly.assess.regions import MIN_ROWS, MIN_SHARE, WORTH_A_LINE, worst_regions
+
+NAMES = ("age", "dose", "time")
+
+
+def integers(n, p=3, seed=0, low=0, high=100):
+    """Draw whole numbers, so that a threshold of four digits says exactly which rows it means."""
+    return np.random.default_rng(seed).integers(low, high, (n, p)).astype(float)
+
+
+def rows_of(description, X, names=NAMES):
+    """Read a description back: the rows that it means."""
+    chosen = np.ones(len(X), dtype=bool)
+    for cut in description.split(" and "):
+        name, sign, threshold = cut.split(" ")
+        column = X[:, names.index(name)]
+        chosen &= column > float(threshold) if sign == ">" else column <= float(threshold)
+    return chosen
+
+
+def noise(n, seed=0):
+    return np.abs(np.random.default_rng(seed).normal(1.0, 0.05, n))
+
+
+# ---- what is found -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sign", [">", "<="])
+@pytest.mark.parametrize("feature", [0, 2])
+def test_a_planted_region_of_one_feature_is_found(feature, sign):
+    X = integers(1000)
+    bad = X[:, feature] > 79 if sign == ">" else X[:, feature] <= 19
+    found = worst_regions(X, np.where(bad, 5.0, 1.0) * noise(1000), NAMES)
+    assert found[0].description.startswith(f"{NAMES[feature]} {sign} ")
+    inside = rows_of(found[0].description, X)
+    assert np.mean(bad[inside]) > 0.95
+    assert found[0].ratio > 1.8
+
+
+def test_a_planted_corner_of_two_features_is_found():
+    X = integers(2000)
+    bad = (X[:, 0] > 59) & (X[:, 1] <= 29)
+    worst = worst_regions(X, np.where(bad, 6.0, 1.0) * noise(2000), NAMES)[0]
+    assert "age > " in worst.description
+    assert "dose <= " in worst.description
+    assert np.mean(bad[rows_of(worst.description, X)]) > 0.85
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_region_is_what_its_description_says(seed):
+    rng = np.random.default_rng(seed)
+    X = integers(800, seed=seed)
+    errors = rng.exponential(1.0, 800) * (1 + 3 * (X[:, seed % 3] > 60))
+    found = worst_regions(X, errors, NAMES)
+    overall = np.sqrt(np.mean(errors**2))
+    assert found
+    for region in found:
+        inside = rows_of(region.description, X)
+        assert region.n_rows == inside.sum()
+        assert region.rmse == pytest.approx(np.sqrt(np.mean(errors[inside] ** 2)), rel=1e-12)
+        assert region.ratio == pytest.approx(region.rmse / overall, rel=1e-12)
+    assert [r.rmse for r in found] == sorted((r.rmse for r in found), reverse=True)
+
+
+def test_negative_errors_count_by_their_size():
+    X, errors = integers(500), noise(500)
+    errors[X[:, 0] > 70] *= 4
+    assert worst_regions(X, -errors, NAMES) == worst_regions(X, errors, NAMES)
+
+
+@pytest.mark.parametrize("n", [100, 400, 3000])
+def test_a_region_has_at_least_20_rows_and_5_percent(n):
+    X = np.arange(n, dtype=float)[:, None]
+    errors = np.ones(n)
+    errors[-n // 4 :] = 1000.0
+    found = worst_regions(X, errors, ("t",))
+    assert found
+    assert min(region.n_rows for region in found) >= max(MIN_ROWS, int(MIN_SHARE * n))
+
+
+def test_lines_are_for_parts_that_are_clearly_worse_only():
+    X = integers(1000)
+    for factor, expected in ((1.1, 0), (3.0, 1)):
+        errors = np.where(X[:, 0] > 49, factor, 1.0)
+        found = worst_regions(X, errors, NAMES)
+        assert (len(found) > 0) == bool(expected)
+        assert all(region.ratio >= WORTH_A_LINE for region in found)
+
+
+def test_two_values_of_a_column_can_be_told_apart():
+    X = (integers(400) > 84).astype(float)
+    worst = worst_regions(X, np.where(X[:, 1] > 0.5, 4.0, 1.0), NAMES)[0]
+    assert worst.n_rows == X[:, 1].sum()
+    assert worst.description.startswith("dose > 0")
+
+
+def test_only_so_many_features_are_searched(monkeypatch):
+    X = integers(500)
+    errors = np.where(X[:, 2] > 79, 5.0, 1.0)
+    assert worst_regions(X, errors, NAMES)[0].description.startswith("time")
+    monkeypatch.setattr(regions, "MAX_FEATURES", 2)
+    assert not any("time" in r.description for r in worst_regions(X, errors, NAMES))
+
+
+# ---- what is not invented ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e-300, 1e70])
+def test_an_error_that_is_the_same_everywhere_has_no_regions(value):
+    assert worst_regions(integers(300), np.full(300, value), NAMES) == ()
+
+
+def test_few_rows_have_no_regions():
+    X = np.arange(39.0)[:, None]
+    assert worst_regions(X, np.where(X[:, 0] > 18, 100.0, 0.1), ("t",)) == ()
+
+
+def test_columns_that_do_not_vary_have_no_regions():
+    errors = np.random.default_rng(0).exponential(size=300)
+    assert worst_regions(np.ones((300, 3)), errors, NAMES) == ()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_on_many_rows_has_no_regions(seed):
+    errors = np.random.default_rng(seed).normal(size=5000)
+    assert worst_regions(integers(5000, seed=seed), errors, NAMES) == ()
+
+
+@pytest.mark.parametrize("n", [200, 500])
+def test_noise_on_few_rows_seldom_has_regions(n):
+    """200 rows are what a calibration on 1000 holds out."""
+    names = tuple("abcdefghij")
+    invented = sum(
+        bool(
+            worst_regions(integers(n, 10, seed), np.random.default_rng(seed).normal(size=n), names)
+        )
+        for seed in range(40)
+    )
+    assert invented <= 6
+
+
+def test_a_threshold_is_written_with_the_digits_that_it_needs():
+    X = integers(500, 1, low=1_600_000_000, high=1_600_086_400)
+    worst = worst_regions(X, np.where(X[:, 0] > 1_600_070_000, 5.0, 1.0), ("time",))[0]
+    assert rows_of(worst.description, X, ("time",)).sum() == worst.n_rows
+
+
+def test_a_polynomial_that_ran_wild_still_gets_its_card(make_network):
+    network = make_network(0, (2, 4, 1), "tanh")
+    X = np.random.default_rng(0).uniform(-1, 1, (100, 2))
+    poly = n2p.convert(network, 5, data=X)
+    assert n2p.fidelity(network, poly, 1e20 * X).r2 < -1e100
+
+
+def test_the_regions_of_a_card_are_those_of_the_worst_output_in_units_of_its_range():
+    """A bend at a = 0.5 that order 1 cannot follow, beside a linear output in another unit."""
+    network = n2p.Network(
+        [
+            n2p.Layer([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0.0, -0.5, 0.0], "relu"),
+            n2p.Layer([[1.0, 0.0], [3.0, 0.0], [0.0, 1e6]]),
+        ],
+        feature_names=["a", "b"],
+    )
+    X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    card = n2p.convert(network, 1, data=X).card
+    worst = card.regions[0]
+    assert "b" not in worst.description
+    held_out = card.per_output["y1"]
+    assert 0 < worst.rmse < held_out.max_error / held_out.spread
+    assert worst.description in card.verdict
