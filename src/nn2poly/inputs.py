@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,8 @@ def as_matrix(
         ``(n, p)`` array, list of rows, torch tensor, pandas or polars data frame.
     feature_names
         The p names. A data frame is matched by name: its columns are put in this order and
-        extra ones ignored. With None the columns are taken by position.
+        extra ones ignored. A name ``column=level`` that is no column itself is read as the
+        0/1 indicator of that level. With None the columns are taken by position.
     n_features
         The p to insist on; None takes it from ``feature_names``, or accepts any.
     where
@@ -64,9 +65,10 @@ def as_matrix(
     if labels is None:
         matrix = _array_matrix(X, where)
         _check_width(matrix.shape[1], n_features, where)
+        names: Sequence[object] = feature_names or range(matrix.shape[1])
     else:
-        matrix = _frame_matrix(X, labels, feature_names, n_features, where)
-    _check_finite(matrix, feature_names or labels or range(matrix.shape[1]), allow_nan, where)
+        matrix, names = _frame_matrix(X, labels, feature_names, n_features, where)
+    _check_finite(matrix, names, allow_nan, where)
     return matrix
 
 
@@ -89,8 +91,9 @@ def frame_columns(X: object) -> tuple[str, ...] | None:
 def matching_names(X: object, *candidates: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Choose the names by which to read ``X``; None means by position.
 
-    The first candidate whose names are all columns of the frame wins; else the first that
-    somebody chose, so that what is missing can be said; default names match by position.
+    The first candidate whose names are all columns of the frame (or levels of them) wins;
+    else the first that somebody chose, so that what is missing can be said; default names
+    match by position.
 
     Examples
     --------
@@ -100,7 +103,19 @@ def matching_names(X: object, *candidates: tuple[str, ...] | None) -> tuple[str,
     columns = set(frame_columns(X) or ())
     given = [names for names in candidates if names is not None]
     chosen = [names for names in given if names != default_names("x", len(names))]
-    return next((names for names in given if set(names) <= columns), chosen[0] if chosen else None)
+    readable = (names for names in given if all(_split_level(name, columns) for name in names))
+    return next(readable, chosen[0] if chosen else None)
+
+
+def level_text(value: object) -> str:
+    """Write the value of a category as a level; a whole number without its decimal point.
+
+    Examples
+    --------
+    >>> level_text("red"), level_text(3.0), level_text(True)
+    ('red', '3', 'True')
+    """
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def outside_range(
@@ -193,35 +208,90 @@ def _frame_matrix(
     names: tuple[str, ...] | None,
     n_features: int | None,
     where: str,
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], list[str]]:
+    """Give the matrix, and for each of its columns the column of the frame that it comes from."""
     if not len(frame):
         raise _no_rows(where)
     if names is None:
         _check_width(len(labels), n_features, where)
-        positions = list(range(len(labels)))
+        sources: list[tuple[int, str | None]] = [(j, None) for j in range(len(labels))]
     else:
-        positions = _match_columns(labels, names, where)
-    columns = [_frame_column(frame, j) for j in positions]
-    _check_dtypes([labels[j] for j in positions], columns, where)
-    matrix = np.empty((len(frame), len(columns)))
-    for j, column in enumerate(columns):
-        matrix[:, j] = _column_values(column)
-    return matrix
+        sources = _match_columns(labels, names, where)
+    columns = {j: _frame_column(frame, j) for j, _ in sources}
+    numbers = dict.fromkeys(j for j, level in sources if level is None)
+    _check_dtypes([labels[j] for j in numbers], [columns[j] for j in numbers], where)
+    factors: dict[int, dict[str, int]] = {}
+    matrix = np.zeros((len(frame), len(sources)))
+    for k, (j, level) in enumerate(sources):
+        if level is None:
+            matrix[:, k] = _column_values(columns[j])
+        else:
+            factors.setdefault(j, {})[level] = k
+    for j, places in factors.items():
+        _mark_levels(matrix, places, columns[j], labels[j], where)
+    return matrix, [labels[j] for j, _ in sources]
 
 
-def _match_columns(labels: tuple[str, ...], names: tuple[str, ...], where: str) -> list[int]:
-    """Return the position of each name among the labels."""
+def _split_level(name: str, columns: Container[str]) -> tuple[str, str | None] | None:
+    """Find the column of a name, and the level if the name is ``column=level``."""
+    if name in columns:
+        return name, None
+    end = name.rfind("=")
+    while end >= 0 and name[:end] not in columns:
+        end = name.rfind("=", 0, end)
+    return (name[:end], name[end + 1 :]) if end >= 0 else None
+
+
+def _mark_levels(
+    matrix: NDArray[np.float64], places: dict[str, int], column: Any, label: str, where: str
+) -> None:
+    """Set the indicator of every row's level to 1, of all levels to NaN where it is missing.
+
+    ``places`` maps each level to its column of the matrix.
+    """
+    values = np.asarray(column.to_numpy()).tolist()
+    found = [places.get(str(v), places.get(level_text(v), -1)) for v in values]
+    place = np.array(found, dtype=np.intp)
+    known = np.flatnonzero(place >= 0)
+    matrix[known, place[known]] = 1.0
+    missing, strange = _is_missing(column, values), place < 0
+    matrix[np.ix_(np.flatnonzero(strange & missing), np.array([*places.values()]))] = np.nan
+    if rows := np.flatnonzero(strange & ~missing).tolist():
+        unknown = list(dict.fromkeys(str(values[i]) for i in rows))
+        raise InvalidInputError(
+            f"The column {label!r} holds values that the network does not know.",
+            where=where,
+            expected=f"one of {listed(list(places))}",
+            found=f"{listed(unknown)} in {plural(len(rows), 'row')} (the first is row {rows[0]})",
+            remedy="correct or drop those rows; or pass the 0/1 columns themselves, "
+            f"{label + '=' + next(iter(places))!r} and the others",
+        )
+
+
+def _is_missing(column: Any, values: list[Any]) -> NDArray[np.bool_]:
+    if hasattr(type(column), "isna"):
+        return np.asarray(column.isna(), dtype=np.bool_)
+    return np.array([value is None or value != value for value in values], dtype=np.bool_)
+
+
+def _match_columns(
+    labels: tuple[str, ...], names: tuple[str, ...], where: str
+) -> list[tuple[int, str | None]]:
+    """Return the position among the labels of each name, and the level that it asks for."""
     position, counts = {label: j for j, label in enumerate(labels)}, Counter(labels)
-    if missing := [name for name in names if name not in position]:
+    split = [_split_level(name, position) for name in names]
+    matched = [part for part in split if part is not None]
+    if len(matched) < len(names):
+        missing = [name for name, part in zip(names, split, strict=True) if part is None]
         what = f"The data frame lacks {plural(len(missing), 'column')} of the network."
         expected, found = f"columns {listed(names)}", f"no {listed(missing)}"
         wanted = set(names)
         remedy = _rename_remedy(missing, [label for label in labels if label not in wanted])
-    elif repeated := [name for name in names if counts[name] > 1]:
+    elif repeated := [label for label in dict.fromkeys(c for c, _ in matched) if counts[label] > 1]:
         what, expected = "The data frame repeats column names.", "each needed column once"
         found, remedy = f"{listed(repeated)} more than once", "drop or rename the extra columns"
     else:
-        return [position[name] for name in names]
+        return [(position[label], level) for label, level in matched]
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
 
@@ -276,12 +346,13 @@ def _check_finite(
     if not rows.size:
         return
     what = f"The data hold {'' if allow_nan else 'NaN or '}infinite values."
-    places = listed([names[j] for j in columns.tolist()])
+    places = list(dict.fromkeys(names[j] for j in columns.tolist()))
     found = (
         f"{rows.size:,} of {plural(len(matrix), 'row')} (the first is row {rows[0]}), "
-        f"in {'column' if columns.size == 1 else 'columns'} {places}"
+        f"in {'column' if len(places) == 1 else 'columns'} {listed(places)}"
     )
-    expected, remedy = "finite numbers", "fill them in as in training, or drop those rows"
+    expected = "finite numbers"
+    remedy = "fill them in as in training (an imputer is not part of it), or drop those rows"
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
 

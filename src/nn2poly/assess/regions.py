@@ -90,6 +90,8 @@ def _grow(
         return [(cuts, rows)]
     feature, threshold = best[0], _readable(best[1], X[:, best[0]])
     above = X[rows, feature] > threshold
+    if min(above.sum(), (~above).sum()) < smallest:
+        return [(cuts, rows)]  # rounding the threshold moved rows across
     leaves = []
     for side, here in ((True, rows[above]), (False, rows[~above])):
         leaves += _grow(X, squared, here, (*cuts, _Cut(feature, threshold, side)), depth - 1)

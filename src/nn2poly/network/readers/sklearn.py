@@ -1,60 +1,259 @@
-"""Read scikit-learn's ``MLPRegressor`` and ``MLPClassifier``."""
+"""Read scikit-learn's multilayer perceptrons, alone or at the end of a pipeline."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.network import Layer, Network
+from nn2poly.arguments import listed, nearest
+from nn2poly.errors import InvalidInputError, UnsupportedModelError
+from nn2poly.network.builder import NetworkBuilder, Value
+from nn2poly.network.network import Network
+from nn2poly.network.readers import read_network
+from nn2poly.network.readers.sklearn_maps import (
+    check_fitted,
+    diagonal,
+    is_passthrough,
+    sklearn_kind,
+)
+from nn2poly.network.readers.sklearn_mlp import PERCEPTRONS, read_perceptron
+from nn2poly.network.readers.sklearn_steps import (
+    RawColumns,
+    Step,
+    flatten,
+    fold_pipeline,
+)
 
-# scikit-learn's names of hidden activations → ours.
-ACTIVATIONS = {"identity": "linear", "logistic": "sigmoid", "tanh": "tanh", "relu": "relu"}
-# scikit-learn's output activation → (our output layer's activation, our link).
-OUTPUTS = {
-    "identity": ("linear", "identity"),
-    "logistic": ("linear", "sigmoid"),
-    "softmax": ("linear", "softmax"),
-    "exp": ("exp", "identity"),  # the Poisson loss predicts a mean
-}
+WRAPPERS = ("BaseSearchCV", "FrozenEstimator", "Pipeline", "TransformedTargetRegressor")
 
 
-def read(model: Any) -> Network:
-    """Read a fitted multilayer perceptron, with its feature names and classes.
+@dataclass(frozen=True)
+class Chain:
+    """A model taken apart: steps, then the network, then what brings its outputs back.
 
-    A classifier's raw outputs are its logits; probabilities come through the link.
+    Parameters
+    ----------
+    steps
+        The transformers of the inputs, one by one.
+    name, model
+        The estimator at the end, and its name in the pipeline if there is one.
+    targets
+        Fitted transformers of the target, in the order in which their inverses apply.
     """
-    if not hasattr(model, "coefs_"):
-        raise UnsupportedModelError(
-            f"This {type(model).__name__} is not fitted yet.",
-            remedy="call model.fit(X, y) first",
-        )
-    hidden = ACTIVATIONS[model.activation]
-    output, link = OUTPUTS[model.out_activation_]
-    functions = [hidden] * (len(model.coefs_) - 1) + [output]
-    layers = [
-        Layer(weights, bias, function)
-        for weights, bias, function in zip(model.coefs_, model.intercepts_, functions, strict=True)
-    ]
-    names = getattr(model, "feature_names_in_", None)
-    classes = _classes(model)
-    return Network(
-        layers,
-        feature_names=None if names is None else [str(name) for name in names],
-        output_names=_output_names(classes, layers[-1].n_outputs),
-        classes=classes,
-        link=link,
+
+    steps: tuple[Step, ...]
+    name: str
+    model: Any
+    targets: tuple[Any, ...] = ()
+
+
+def read(model: Any, after: str | None = None) -> Network:
+    """Read a fitted multilayer perceptron, or a pipeline or search around one.
+
+    Affine steps fold into the first layer and an affine target transformer into the last, so
+    that the network takes raw columns and gives raw outputs. One-hot encoded columns become
+    one input per level, named ``column=level``, dropped levels included; a data frame is read
+    by that name. Columns without names are called ``x1``, ``x2``, … there. A classifier's raw
+    outputs are its logits; probabilities come through the link.
+
+    Parameters
+    ----------
+    model
+        ``MLPRegressor``, ``MLPClassifier``, ``Pipeline``, ``TransformedTargetRegressor``,
+        ``GridSearchCV`` and its like, nested at will.
+    after
+        Name of a step of the pipeline (``outer__inner`` in a nested one): read only what
+        comes after it. The inputs are then the columns that it gives.
+
+    Raises
+    ------
+    UnsupportedModelError
+        When a part is not fitted, not affine or not a network; the message names it.
+    InvalidInputError
+        When ``after`` is not the name of a step.
+    """
+    chain = _take_apart(model)
+    begin = 0 if after is None else _place_after(chain, after)
+    if sklearn_kind(chain.model, PERCEPTRONS):
+        network = read_perceptron(chain.model, chain.name)
+    elif chain.model is model or is_passthrough(chain.model):
+        raise _refusal(chain)
+    else:
+        network = _read_inner(chain)
+    if not (chain.steps or chain.targets):
+        return network
+    left = chain.steps[begin:]
+    count, names = _columns_of([step.model for step in left] + [chain.model], network)
+    if after is not None:
+        names = _names_after(chain.steps[:begin], count)
+    return _compose(left, RawColumns(count, names), network, chain.targets)
+
+
+def _compose(
+    steps: Sequence[Step], raw: RawColumns, network: Network, targets: Sequence[Any]
+) -> Network:
+    folded = fold_pipeline(steps, raw)
+    builder = NetworkBuilder(len(folded.weights), folded.center, folded.scale)
+    value = builder.input().linear(folded.weights, folded.bias)
+    value = _replay(builder, network, value)
+    for target in targets:
+        center, scale = _target(target)
+        value = value.scaled(scale, center)
+    return builder.finish(
+        value,
+        feature_names=folded.names,
+        output_names=network.output_names,
+        classes=network.classes,
+        link=network.link,
     )
 
 
-def _classes(model: Any) -> list[Any] | None:
-    classes = getattr(model, "classes_", None)
-    return None if classes is None else list(classes.tolist())
+def _replay(builder: NetworkBuilder, network: Network, value: Value) -> Value:
+    """Feed a value into a network that was read, layer by layer."""
+    outputs = [value.scaled(1.0 / network.scale, -network.center / network.scale)]
+    for index, layer in enumerate(network.layers, start=1):
+        (source, matrix), *others = network.sources(index)
+        potential = outputs[source].linear(matrix, layer.bias)
+        for source, matrix in others:
+            potential = potential.plus(outputs[source].linear(matrix))
+        outputs.append(builder.activate(potential, layer.activation))
+    return outputs[-1]
 
 
-def _output_names(classes: list[Any] | None, n_outputs: int) -> list[str] | None:
-    """Name outputs by class; the one output of a binary classifier speaks for the second."""
-    if classes is None:
-        return None
-    # A class may be the empty string; a name may not.
-    names = [str(name) or "''" for name in (classes[-1:] if n_outputs == 1 else classes)]
-    return names if len(set(names)) == len(names) else None
+# ---- taking a model apart -----------------------------------------------------------------
+
+
+def _take_apart(model: Any, name: str = "") -> Chain:
+    kind = sklearn_kind(model, WRAPPERS)
+    if kind == "Pipeline":
+        prefix = f"{name}__" if name else ""
+        *steps, (last, end) = [(f"{prefix}{key}", part) for key, part in model.steps]
+        chain = _take_apart(end, last)
+        flat = (part for key, step in steps for part in flatten(Step(key, step, key)))
+        return replace(chain, steps=(*flat, *chain.steps))
+    if kind == "FrozenEstimator":
+        return _take_apart(model.estimator, name)
+    if kind == "BaseSearchCV":
+        return _take_apart(_best_estimator(model), name)
+    if kind == "TransformedTargetRegressor":
+        check_fitted(model, f"Step {name!r}" if name else "The model")
+        chain = _take_apart(model.regressor_, name)
+        return replace(chain, targets=(*chain.targets, *_inverses(model.transformer_)))
+    return Chain((), name, model)
+
+
+def _best_estimator(search: Any) -> Any:
+    if hasattr(search, "best_estimator_"):
+        return search.best_estimator_
+    title = type(search).__name__
+    if hasattr(search, "cv_results_"):
+        raise UnsupportedModelError(
+            f"This {title} holds no fitted model, only scores (refit=False).",
+            expected="a search with refit=True, which fits the best model on all data",
+            remedy="search with refit=True, or pass a model fitted with the best parameters",
+        )
+    raise UnsupportedModelError(
+        f"This {title} is not fitted yet.", remedy="call search.fit(X, y) first"
+    )
+
+
+def _read_inner(chain: Chain) -> Network:
+    try:
+        return read_network(chain.model)
+    except UnsupportedModelError as error:
+        raise _refusal(chain) from error
+
+
+def _refusal(chain: Chain) -> UnsupportedModelError:
+    kind = type(chain.model)
+    found = f"{kind.__module__}.{kind.__qualname__}"
+    if chain.name:
+        what = f"The pipeline ends in step {chain.name!r} ({kind.__name__}), which cannot be read."
+    else:
+        what = f"This model ({kind.__name__}) cannot be read."
+    remedy = "build it by hand: nn2poly.Network([nn2poly.Layer(weights, bias, 'tanh'), …])"
+    if hasattr(chain.model, "estimators_"):
+        remedy = f"convert each of its estimators_ on its own, or {remedy}"
+    return UnsupportedModelError(
+        what,
+        where=f"step {chain.name!r}" if chain.name else None,
+        expected="a fitted MLPRegressor or MLPClassifier, alone or at the end of a Pipeline, "
+        "or another network that read_network reads",
+        found=found,
+        remedy=remedy,
+    )
+
+
+# ---- columns ------------------------------------------------------------------------------
+
+
+def _columns_of(models: list[Any], network: Network) -> tuple[int, tuple[str, ...] | None]:
+    """Find how many raw columns there are and their names, from the first that was fitted."""
+    for model in models:
+        parts = [part for _, part in getattr(model, "transformer_list", [])]
+        for part in [model, *parts]:
+            count = None if is_passthrough(part) else getattr(part, "n_features_in_", None)
+            if count is not None:
+                names = getattr(part, "feature_names_in_", None)
+                return int(count), None if names is None else tuple(map(str, names))
+    return network.n_features, None
+
+
+def _place_after(chain: Chain, after: str) -> int:
+    """Give the number of steps up to and including the one called ``after``."""
+    names = [step.name for step in chain.steps]
+    found = [k for k, name in enumerate(names) if name == after or name.startswith(f"{after}__")]
+    if found:
+        return found[-1] + 1
+    near = nearest(after, names) if isinstance(after, str) else None
+    raise InvalidInputError(
+        "There is no step of this name before the network.",
+        where="after",
+        expected=f"one of {listed(names)}" if names else "a pipeline with steps",
+        found=repr(after),
+        remedy=f"did you mean {near!r}?" if near else "leave it out to read the whole model",
+    )
+
+
+def _names_after(steps: Sequence[Step], count: int) -> tuple[str, ...] | None:
+    """Ask the steps for the names of what they give; None when they cannot tell."""
+    names = None
+    for step in steps:
+        if not is_passthrough(step.model):
+            try:
+                names = step.model.get_feature_names_out(names)
+            except (AttributeError, TypeError, ValueError):
+                return None
+    given = None if names is None else tuple(map(str, names))
+    invented = given == tuple(f"x{k}" for k in range(count))
+    distinct = given is not None and len(set(given)) == len(given) == count
+    return given if distinct and not invented else None
+
+
+# ---- targets ------------------------------------------------------------------------------
+
+
+def _inverses(transformer: Any) -> tuple[Any, ...]:
+    """List the transformers of a target in the order in which they are undone."""
+    return tuple(step.model for step in flatten(Step("target", transformer, "")))[::-1]
+
+
+def _target(model: Any) -> tuple[Any, Any]:
+    """Give shift and factor that bring a transformed target back."""
+    pair = diagonal(model)
+    identity = sklearn_kind(model, ["FunctionTransformer"]) and model.inverse_func is None
+    if pair is None and (is_passthrough(model) or identity):
+        return 0.0, 1.0
+    if pair is not None:
+        return pair
+    function = getattr(model, "func", None)
+    name = getattr(function, "__name__", None) or type(model).__name__
+    raise UnsupportedModelError(
+        f"The target is transformed by {name}, which is not affine.",
+        where="TransformedTargetRegressor",
+        expected="StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler or no function",
+        found=type(model).__name__ if function is None else f"func={name}",
+        remedy="pass the regressor inside, model.regressor_: its polynomial gives the "
+        f"target as {name} transforms it",
+    )
