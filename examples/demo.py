@@ -14,6 +14,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nn2poly as n2p
@@ -28,32 +29,25 @@ def main() -> None:
     X = data.data.rename(columns=NAMES)
     X_train, X_test, y_train, y_test = train_test_split(X, data.target, random_state=1)
 
-    scaler = StandardScaler().fit(X_train)
-    model = MLPRegressor(hidden_layer_sizes=(32, 16), activation="relu", alpha=1.0,
-                         learning_rate_init=0.005, max_iter=300, random_state=0)  # fmt: skip
+    network = MLPRegressor(hidden_layer_sizes=(32, 16), activation="relu", alpha=1.0,
+                           learning_rate_init=0.005, max_iter=300, random_state=0)  # fmt: skip
+    model = make_pipeline(StandardScaler(), network)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # 300 rounds are enough here
-        model.fit(scaler.transform(X_train), y_train)
-    score = model.score(scaler.transform(X_test), y_test)
+        model.fit(X_train, y_train)
+    score = model.score(X_test, y_test)
     print(f"A 10-32-16-1 ReLU network predicts disease progression with R2 = {score:.2f}.\n")
 
-    # The network works on standardised inputs; tell nn2poly, and everything is in raw units.
-    network = n2p.Network(
-        n2p.read_network(model).layers,
-        feature_names=X.columns,
-        output_names=["progression"],
-        center=scaler.mean_,
-        scale=scaler.scale_,
-    )
+    # The whole pipeline goes in: the scaler folds in, and everything is in raw units.
     begin = time.perf_counter()
-    poly = n2p.convert(network, max_order=2, data=X_train)
+    poly = n2p.convert(model, max_order=2, data=X_train, output_names=["progression"])
     print(f"Converted in {1000 * (time.perf_counter() - begin):.0f} ms: {poly}\n")
 
     print("How far can it be trusted? On patients that neither has seen:\n")
-    print(n2p.fidelity(network, poly, X_test), end="\n\n")
+    print(n2p.fidelity(model, poly, X_test), end="\n\n")
     print(most_important(poly, 10), end="\n\n")
     print("How few terms would do?\n")
-    print(n2p.sparse_path(network, poly, X_train, max_terms=12))
+    print(n2p.sparse_path(model, poly, X_train, max_terms=12))
 
 
 def most_important(poly: n2p.Polynomial, n: int) -> Table:

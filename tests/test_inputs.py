@@ -12,7 +12,7 @@ import torch
 from scipy import sparse
 
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import as_matrix, frame_columns
+from nn2poly.inputs import as_matrix, frame_columns, matching_names
 
 EXPECTED = np.array([[1.0, 2.0], [3.0, 4.0]])
 
@@ -331,3 +331,120 @@ def test_frame_columns_are_strings_and_only_frames_have_them():
 def test_a_column_named_like_a_method_does_not_hide_the_frame():
     X = pd.DataFrame({"collect": [1.0], "toarray": [2.0], "detach": [3.0]})
     np.testing.assert_array_equal(read(X, width=3), [[1.0, 2.0, 3.0]])
+
+
+# --- levels of a column ---------------------------------------------------------------------
+
+CATEGORIES = [
+    (pd.DataFrame({"c": ["u", "v"]}), ("c=u", "c=v")),
+    (pd.DataFrame({"c": pd.Series(["u", "v"], dtype=object)}), ("c=u", "c=v")),
+    (pd.DataFrame({"c": pd.Categorical(["u", "v"])}), ("c=u", "c=v")),
+    (pd.DataFrame({"c": pd.Categorical([1, 2])}), ("c=1", "c=2")),
+    (pd.DataFrame({"c": [1, 2]}), ("c=1", "c=2")),
+    (pd.DataFrame({"c": pd.array([1, 2], dtype="Int64")}), ("c=1", "c=2")),
+    (pd.DataFrame({"c": [1.0, 2.0]}), ("c=1", "c=2")),
+    (pd.DataFrame({"c": [1.0, 2.0]}), ("c=1.0", "c=2.0")),
+    (pd.DataFrame({"c": [0.5, 1.5]}), ("c=0.5", "c=1.5")),
+    (pd.DataFrame({"c": [False, True]}), ("c=0", "c=1")),
+    (pd.DataFrame({"c": [0, 1]}), ("c=False", "c=True")),
+    (pd.DataFrame({"c": [0.0, 1.0]}), ("c=False", "c=True")),
+    (pd.DataFrame({"c": [True, False]}), ("c=True", "c=False")),
+    (pd.DataFrame({"c": pd.array([True, False], dtype="boolean")}), ("c=True", "c=False")),
+    (pl.DataFrame({"c": ["u", "v"]}), ("c=u", "c=v")),
+    (pl.DataFrame({"c": pl.Series(["u", "v"]).cast(pl.Categorical)}), ("c=u", "c=v")),
+    (pl.DataFrame({"c": pl.Series(["u", "v"]).cast(pl.Enum(["v", "u"]))}), ("c=u", "c=v")),
+    (pl.DataFrame({"c": [1, 2]}), ("c=1", "c=2")),
+    (pl.DataFrame({"c": [True, False]}), ("c=True", "c=False")),
+]
+
+
+@pytest.mark.parametrize(("X", "names"), CATEGORIES, ids=str)
+def test_a_level_is_read_as_the_indicator_of_its_value(X, names):
+    np.testing.assert_array_equal(read(X, names=names), np.eye(2))
+    np.testing.assert_array_equal(read(X, names=names[::-1]), np.eye(2)[::-1])
+
+
+@FRAMES
+def test_numbers_levels_and_extra_columns_stand_side_by_side(frame):
+    X = frame({"extra": ["p", "q", "r"], "c": ["u", "v", "u"], "a": [1.5, 2.5, 3.5]})
+    expected = [[1.0, 1.5, 0.0, 0.0], [0.0, 2.5, 1.0, 0.0], [1.0, 3.5, 0.0, 0.0]]
+    np.testing.assert_array_equal(read(X, names=("c=u", "a", "c=v", "c=w")), expected)
+
+
+def test_a_column_of_that_very_name_wins_over_the_level():
+    X = pd.DataFrame({"c": ["u"], "c=u": [7.0]})
+    np.testing.assert_array_equal(read(X, names=("c=u",)), [[7.0]])
+
+
+def test_a_column_can_be_a_number_and_a_category():
+    X = pd.DataFrame({"c": [3, 4]})
+    np.testing.assert_array_equal(
+        read(X, names=("c", "c=3", "c=4")), [[3.0, 1.0, 0.0], [4.0, 0.0, 1.0]]
+    )
+
+
+def test_an_equal_sign_may_be_part_of_the_column_or_of_the_level():
+    X = pd.DataFrame({"a": ["b=c", "d"], "a=b": ["c", "d"]})
+    np.testing.assert_array_equal(read(X, names=("a=b=c", "a=b=d")), np.eye(2))
+    np.testing.assert_array_equal(read(X[["a"]], names=("a=b=c", "a=d")), np.eye(2))
+
+
+def test_an_empty_text_is_a_level():
+    np.testing.assert_array_equal(
+        read(pd.DataFrame({"c": ["", "u"]}), names=("c=", "c=u")), np.eye(2)
+    )
+
+
+@FRAMES
+def test_unknown_values_of_a_category_are_listed_with_the_levels(frame):
+    X = frame({"c": ["u", "w", "x", "w"], "a": [1.0] * 4})
+    error = refused(X, names=("a", "c=u", "c=v"))
+    assert "'c'" in error.what
+    assert error.found == "'w', 'x' in 3 rows (the first is row 1)"
+    assert error.expected == "one of 'u', 'v'"
+    assert "'c=u'" in error.remedy
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(["u", None]),
+        pd.Series(["u", np.nan], dtype=object),
+        pd.Series(["u", pd.NA], dtype="string"),
+        pd.Categorical(["u", None]),
+        pl.Series(["u", None]),
+        pl.Series(["u", None]).cast(pl.Categorical),
+    ],
+    ids=lambda column: f"{type(column).__module__}-{column.dtype}",
+)
+def test_a_missing_category_is_named_by_its_column_once(column):
+    frame = pl.DataFrame if isinstance(column, pl.Series) else pd.DataFrame
+    X = frame({"c": column, "a": [1.0, 2.0]})
+    error = refused(X, names=("c=u", "c=v", "a"))
+    assert "NaN" in error.what
+    assert error.found == "1 of 2 rows (the first is row 1), in column 'c'"
+    expected = [[1.0, 0.0, 1.0], [np.nan, np.nan, 2.0]]
+    np.testing.assert_array_equal(read(X, names=("c=u", "c=v", "a"), allow_nan=True), expected)
+
+
+def test_missing_can_be_a_level():
+    X = pd.DataFrame({"c": pd.Series(["u", np.nan], dtype=object)})
+    np.testing.assert_array_equal(read(X, names=("c=u", "c=nan")), np.eye(2))
+    X = pl.DataFrame({"c": ["u", None]})
+    np.testing.assert_array_equal(read(X, names=("c=u", "c=None")), np.eye(2))
+
+
+def test_a_level_of_no_column_is_missing_and_a_repeated_column_is_repeated():
+    assert refused(pd.DataFrame({"a": [1.0]}), names=("a", "c=u")).found == "no 'c=u'"
+    X = pd.DataFrame([["u", "v"]], columns=["c", "c"])
+    assert refused(X, names=("c=u", "c=v")).found == "'c' more than once"
+
+
+def test_names_match_a_frame_by_their_levels_too():
+    X = pd.DataFrame({"c": ["u"], "a": [1.0]})
+    assert matching_names(X, ("renamed", "too"), ("a", "c=u")) == ("a", "c=u")
+    assert matching_names(X, ("renamed", "too"), ("b", "c=u")) == ("renamed", "too")
+
+
+def test_levels_are_read_from_frames_only():
+    assert refused(np.array([["u"]]), names=("c=u",)).what == "The data are not real numbers."

@@ -44,7 +44,8 @@ class Guarantee:
     """A distribution-free bound on the error at new rows of the same distribution.
 
     With ``confidence``, at least ``coverage`` of new rows are within ``bounds`` (one per
-    output, each by itself) of the network; ``bounds`` is empty when ``n_rows`` is below ``rows_needed``.
+    output, each by itself) of the network; ``bounds`` is empty when ``n_rows`` is below
+    ``rows_needed``.
     """
 
     confidence: float

@@ -250,8 +250,8 @@ def _mark_levels(
     ``places`` maps each level to its column of the matrix.
     """
     values = np.asarray(column.to_numpy()).tolist()
-    found = [places.get(str(v), places.get(level_text(v), -1)) for v in values]
-    place = np.array(found, dtype=np.intp)
+    found = (places[t] if (t := str(v)) in places else _other_place(v, places) for v in values)
+    place = np.fromiter(found, dtype=np.intp, count=len(values))
     known = np.flatnonzero(place >= 0)
     matrix[known, place[known]] = 1.0
     missing, strange = _is_missing(column, values), place < 0
@@ -266,6 +266,14 @@ def _mark_levels(
             remedy="correct or drop those rows; or pass the 0/1 columns themselves, "
             f"{label + '=' + next(iter(places))!r} and the others",
         )
+
+
+def _other_place(value: object, places: dict[str, int]) -> int:
+    """Look a value up that is stored otherwise than in training: 3 as 3.0, True as 1; else -1."""
+    spellings = [level_text(value)]
+    if isinstance(value, int | float) and value in (0, 1):
+        spellings += [str(int(bool(value))), str(bool(value))]
+    return next((places[text] for text in spellings if text in places), -1)
 
 
 def _is_missing(column: Any, values: list[Any]) -> NDArray[np.bool_]:

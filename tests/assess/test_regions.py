@@ -87,6 +87,14 @@ def test_a_region_has_at_least_20_rows_and_5_percent(n):
     assert min(region.n_rows for region in found) >= max(MIN_ROWS, int(MIN_SHARE * n))
 
 
+def test_a_few_rows_among_thousands_are_no_region_of_their_own():
+    """One row in a hundred is bad; its region has a twentieth of the rows all the same."""
+    X = np.arange(8000.0)[:, None]
+    found = worst_regions(X, np.where(X[:, 0] >= 7920, 1000.0, 1.0), ("t",))
+    assert found
+    assert min(region.n_rows for region in found) >= 0.04 * 8000
+
+
 def test_lines_are_for_parts_that_are_clearly_worse_only():
     X = integers(1000)
     for factor, expected in ((1.1, 0), (3.0, 1)):
@@ -146,6 +154,19 @@ def test_noise_on_few_rows_seldom_has_regions(n):
         for seed in range(40)
     )
     assert invented <= 6
+
+
+@pytest.mark.parametrize("n", [200, 500])
+def test_a_few_large_errors_anywhere_seldom_make_a_region(n):
+    """Noise with heavy tails: one outlier in a leaf must not condemn it."""
+    names = tuple("abcdefghij")
+    invented = [
+        worst_regions(
+            integers(n, 10, seed), np.random.default_rng(seed + 1000).standard_t(3, n), names
+        )
+        for seed in range(40)
+    ]
+    assert sum(map(bool, invented)) <= 4
 
 
 def test_a_threshold_is_written_with_the_digits_that_it_needs():

@@ -275,10 +275,11 @@ def test_a_sample_too_large_to_keep_is_replayed_with_the_same_result(monkeypatch
 
 
 @pytest.mark.parametrize("max_order", [2, 3])
-def test_refitting_weights_helps_or_is_neutral_on_held_out_rows(make_network, max_order):
+@pytest.mark.parametrize("skips", [False, True])
+def test_refitting_weights_helps_or_is_neutral_on_held_out_rows(make_network, skips, max_order):
     gains = []
-    for seed in range(5):
-        network = make_network(seed, (5, 20, 15, 10, 2), "relu", spread=1.5)
+    for seed in range(3):
+        network = make_network(seed, (5, 20, 15, 10, 2), "relu", spread=1.5, skips=skips)
         X = uniform(800, 5, seed)
         with_refit, without = (
             n2p.polynomial_network(network, max_order, data=X, refit=refit).card.r2
@@ -317,9 +318,11 @@ def test_auto_stops_at_the_first_order_that_reaches_the_target(make_network):
 
 
 def test_an_unreachable_target_keeps_the_best_order_tried(make_network):
-    network = make_network(11, (2, 8, 6, 1), "relu", spread=1.5)
-    pnet = n2p.polynomial_network(network, "auto", data=uniform(120, 2), target_r2=1.0)
+    """Few rows: beyond order 4 the held-out R² falls again."""
+    network = make_network(1, (4, 8, 6, 1), "relu", spread=1.5)
+    pnet = n2p.polynomial_network(network, "auto", data=uniform(60, 4, 1), target_r2=1.0)
     path = pnet.card.path
+    assert pnet.max_order < 6
     assert [order for order, *_ in path] == [1, 2, 3, 4, 5, 6]
     best = max(path, key=lambda point: point[2])
     assert (pnet.max_order, pnet.n_terms, pnet.card.r2) == best
@@ -443,6 +446,37 @@ def test_the_unit_of_a_relu_layer_does_not_matter_at_high_order(make_network, ma
         for factor in (1.0, 1e4)
     ]
     assert found[1] == pytest.approx(found[0], abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        1e-10,
+        1e10,
+        pytest.param(1e-13),
+    ],
+)
+def test_the_unit_of_a_layer_that_the_next_takes_back_does_not_matter(make_network, unit):
+    first, *others = make_network(2, (3, 8, 1), "relu", spread=1.0, bias=0.0).layers
+    X, found = uniform(600, 3, 1), []
+    for factor in (1.0, unit):
+        layer = n2p.Layer(first.weights * factor, first.bias * factor, "relu")
+        network = n2p.Network([layer, n2p.Layer(others[0].weights / factor, others[0].bias)])
+        found.append(values(n2p.polynomial_network(network, 3, data=X), X))
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_stretched_rows_that_run_wild_have_no_weight_whatever_their_share(
+    monkeypatch, make_network, seed
+):
+    """A share of 1, which needs no multiplication, is like one that is almost 1."""
+    network = make_network(seed, (20, 8, 6, 1), "exp", spread=1.5)
+    X, found = uniform(24, 20), []
+    for share in (1.0, 1.0 - 1e-9):
+        monkeypatch.setattr(traces, "STRETCH_SHARE", share)
+        found.append(values(n2p.polynomial_network(network, 3, data=X), X))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-4)
 
 
 @pytest.mark.parametrize("size", [1e-100, 1e-6, 1e6, 1e60])

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from nn2poly.algebra.graded import at_degree
 from nn2poly.conversion.engine import Expansions
-from nn2poly.conversion.rare import damp_rare_inputs
+from nn2poly.conversion.rare import damp_rare_inputs, restore_slopes
 from nn2poly.conversion.sample import Sample, Summary
 from nn2poly.conversion.series import LINEAR
 from nn2poly.conversion.shrinkage import fit_activations, fit_weights
@@ -64,7 +64,7 @@ def calibrate(
         expansions.append(expansion)
         if index < len(network.layers):
             traces.advance(fitted, index, expansion)
-    return fitted, tuple(expansions)
+    return restore_slopes(network, fitted, sample, summary), tuple(expansions)
 
 
 def _with_layer(network: Network, index: int, layer: Layer) -> Network:
@@ -88,14 +88,23 @@ def _fit_layer(network: Network, index: int, traces: Traces, max_order: int) -> 
         places = [(m, m + k) for m, parts in enumerate(series, start=1) for k in range(len(parts))]
         columns = [part for parts in series for part in parts]
         if not moments.size:
+            unit = _size_of_summands(network, index, trace)
             moments = np.zeros((traces.n_folds, width, len(columns) + 2, len(columns) + 2))
         _add_moments(moments, [*columns, traces.true_output(trace, index)], trace)
-    coefficients = fit_activations(moments, [m for m, _ in places])
+    coefficients = fit_activations(moments, [m for m, _ in places], unit)
     expansion = np.zeros((max_order + 1, max_order + 1, width))
     expansion[0, 0] = coefficients[0]
     for (m, degree), row in zip(places, coefficients[1:], strict=True):
         expansion[m, degree] = row
     return expansion
+
+
+def _size_of_summands(network: Network, index: int, trace: Trace) -> FloatArray:
+    """Measure |bias| + Σ |weight| |input| of every neuron: what its potential is summed from."""
+    size = np.abs(network.layers[index - 1].bias)
+    for source, matrix in network.sources(index):
+        size = size + np.abs(trace.value(source)).mean(axis=0) @ np.abs(matrix)
+    return size
 
 
 def _add_moments(moments: FloatArray, columns: list[FloatArray], trace: Trace) -> None:

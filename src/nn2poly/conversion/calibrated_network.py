@@ -43,7 +43,9 @@ def calibrated_network(
     report("reading the sample")
     summary = sample.summarise()
     _check_rows(summary, order)
-    working = network.recentered(summary.center, summary.scale)
+    # A column that does not vary keeps the scale that the network itself gives it.
+    scale = np.where(summary.low == summary.high, network.scale, summary.scale)
+    working = network.recentered(summary.center, scale)
 
     def fit(q: int) -> PolynomialNetwork:
         report(f"calibrating order {q}")

@@ -235,7 +235,7 @@ def _as_row(around: Any) -> Any:
     if frame_columns(around) is not None:
         return around
     if hasattr(type(around), "iloc"):
-        return around.to_frame().T
+        return around.to_frame().T.infer_objects()
     values = read_array(around, "around")
     return values.reshape(1, -1) if values.ndim < 2 else values
 

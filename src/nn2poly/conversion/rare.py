@@ -1,11 +1,11 @@
 """Inputs that the sample shows at one value only, or almost.
 
-An input that never varies in the sample says nothing about its effect: the polynomial does
-not use it, and warns outside the range. A pixel that is lit in three images of a thousand
-lies 30 deviations out in those three, where any polynomial of order two or more runs wild.
-Its linear share, seen by the least-squares slope of the clipped on the unclipped input, is
-what the sample supports: the first layer is damped to it, but only for inputs where probes
-beyond the sample show that this helps.
+An input that never varies in the sample says nothing about its powers and interactions: it
+is taken out of the first layer and keeps only its average slope, straight to the outputs. A
+pixel that is lit in three images of a thousand lies 30 deviations out in those three, where
+any polynomial of order two or more runs wild. Its linear share, seen by the least-squares
+slope of the clipped on the unclipped input, is what the sample supports: the first layer is
+damped to it, but only for inputs where probes beyond the sample show that this helps.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import numpy.typing as npt
 from nn2poly.conversion.sample import Sample, Summary
 from nn2poly.conversion.series import LINEAR
 from nn2poly.conversion.shrinkage import fit_activations
-from nn2poly.network.network import Network, map_inputs
+from nn2poly.network.network import Layer, Network, map_inputs
 
 FloatArray = npt.NDArray[np.float64]
 
 # Deviations at which an input is clipped; the slope below which it counts as rare.
 CLIP, RARE = 3.0, 0.5
+# Rows over which a slope is averaged.
+SLOPE_ROWS = 200
 # Probes: one input at so many times its sample extremes, the others at their mean. The
 # damping stays if the error there is at most so many times the error without it.
 REACH, FACTOR = 3.0, 4.0
@@ -31,7 +33,8 @@ REACH, FACTOR = 3.0, 4.0
 
 def damp_rare_inputs(network: Network, sample: Sample, summary: Summary, max_order: int) -> Network:
     """Take constant inputs out of the first layer, and damp rare ones where probes agree."""
-    damping = np.where(summary.low == summary.high, 0.0, 1.0)
+    damping = np.ones(network.n_features)
+    damping[constant_inputs(network, summary)] = 0.0
     if max_order > 1 and network.layers[0].activation != LINEAR:
         slopes = _clipped_slopes(network, sample)
         rare = np.where(slopes < RARE, slopes, 1.0)
@@ -40,6 +43,34 @@ def damp_rare_inputs(network: Network, sample: Sample, summary: Summary, max_ord
     if np.all(damping == 1.0):
         return network
     return replace(network, layers=map_inputs(network, lambda m: damping[:, None] * m))
+
+
+def constant_inputs(network: Network, summary: Summary) -> npt.NDArray[np.intp]:
+    """List the inputs that never vary among the rows to fit, unless all layers are linear."""
+    linear = all(layer.activation == LINEAR for layer in network.layers)
+    return np.flatnonzero((summary.low == summary.high) & (not linear))
+
+
+def restore_slopes(network: Network, fitted: Network, sample: Sample, summary: Summary) -> Network:
+    """Give constant inputs their average slope back, as a skip to the output layer."""
+    columns = constant_inputs(network, summary)
+    if not len(columns):
+        return fitted
+    z = network.to_working(next(iter(sample.to_fit())).X[:SLOPE_ROWS])
+    skip = np.zeros((network.n_features, network.n_outputs))
+    for j in columns.tolist():
+        step = np.zeros(network.n_features)
+        step[j] = 1.0
+        above, below = (_output_potential(network, z + sign * step) for sign in (1, -1))
+        skip[j] = (above - below).mean(axis=0) / 2
+    last = fitted.layers[-1]
+    total = skip + last.skips.get(0, 0.0)
+    layer = Layer(last.weights, last.bias, last.activation, {**last.skips, 0: total})
+    return replace(fitted, layers=(*fitted.layers[:-1], layer))
+
+
+def _output_potential(network: Network, z: FloatArray) -> FloatArray:
+    return network.potential(len(network.layers), network.outputs_by_layer(z))
 
 
 def _clipped_slopes(network: Network, sample: Sample) -> FloatArray:

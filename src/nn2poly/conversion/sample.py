@@ -109,12 +109,12 @@ class Sample:
             if fit.any():
                 fitted.add(X[fit], weights[fit])
             kept.add(X[~fit] if self.hold_out else X)
-        if not fitted.n_rows:
+        if not fitted.n_rows or not len(kept.rows()):
             raise InvalidInputError(
                 "The sample is too small to calibrate on.",
                 where="data",
                 expected="rows with a positive weight, hundreds if possible",
-                found=f"{everything.n_rows} of them, none left to fit",
+                found=f"{everything.n_rows} of them, none left to fit or to check on",
             )
         return fitted.summary(kept.rows(), everything.low, everything.high)
 
@@ -212,7 +212,8 @@ def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None
     if not _is_batches(data):
         X = network.check_data(data, where="data")
         weights = _weights(sample_weight, len(X), "sample_weight")
-        return Sample(lambda: _chunks(X, weights), len(X) >= MIN_ROWS_TO_HOLD_OUT)
+        enough = np.count_nonzero(weights) >= MIN_ROWS_TO_HOLD_OUT
+        return Sample(lambda: _chunks(X, weights), bool(enough))
     if sample_weight is not None:
         raise InvalidInputError(
             "sample_weight goes with an array or a data frame.",
@@ -224,8 +225,8 @@ def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None
 def _has_rows(data: Any, network: Network) -> bool:
     """Tell whether batches bring enough rows to hold some out."""
     count = 0
-    for X, _ in _checked_batches(data, network):
-        count += len(X)
+    for _, weights in _checked_batches(data, network):
+        count += int(np.count_nonzero(weights))
         if count >= MIN_ROWS_TO_HOLD_OUT:
             return True
     return False
@@ -308,7 +309,7 @@ def _chunks(X: FloatArray, weights: FloatArray) -> Iterator[tuple[FloatArray, Fl
 def _weights(values: npt.ArrayLike | None, n_rows: int, where: str) -> FloatArray:
     if values is None:
         return np.ones(n_rows)
-    weights: FloatArray = real_array(values, f"weights ({where})")
+    weights: FloatArray = real_array(values, where)
     if weights.shape != (n_rows,) or np.any(weights < 0):
         raise InvalidInputError(
             "The weights of the rows cannot be used.",

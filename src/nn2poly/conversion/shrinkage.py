@@ -21,13 +21,15 @@ ACTIVATION_RIDGES = (1e-9, 1e-6, 1e-4, 1e-3, 1e-2)
 WEIGHT_RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 # The strongest ridge whose held-out error is within this of the best is taken.
 SLACK = 0.01
-# A potential that varies less than this on the sample is a rounding error.
+# A potential that varies less than this, relative to its summands, is a rounding error.
 DEAD = 1e-12
 # A neuron whose values vary less than this, relative to their size, is constant.
 CONSTANT = 1e-12
 
 
-def fit_activations(moments: FloatArray, powers: Sequence[int] | None = None) -> FloatArray:
+def fit_activations(
+    moments: FloatArray, powers: Sequence[int] | None = None, unit: npt.ArrayLike = 1.0
+) -> FloatArray:
     """Fit every neuron's true values on its columns, one ridge strength for the layer.
 
     Parameters
@@ -36,6 +38,9 @@ def fit_activations(moments: FloatArray, powers: Sequence[int] | None = None) ->
         Array (folds, h, q + 1, q + 1): moments of [1, column 1, …, true value].
     powers
         Of the potential, in each column after the first; by default all are first powers.
+    unit
+        Array (h,) or a number: the size of what the potential is summed from, in whose
+        rounding a potential that does not vary is lost.
 
     Returns
     -------
@@ -53,7 +58,8 @@ def fit_activations(moments: FloatArray, powers: Sequence[int] | None = None) ->
         )
     q = total.shape[-1] - 1
     weight = total[0, 0, 0]
-    dead = np.array([0.0, *(DEAD**m for m in powers or [1] * (q - 1))])
+    rounding = DEAD * np.broadcast_to(np.asarray(unit, dtype=np.float64), len(total))
+    dead = np.stack([0.0 * rounding, *(rounding**m for m in powers or [1] * (q - 1))], axis=1)
     mean, square = total[:, 0, q] / weight, total[:, q, q] / weight
     live = square - mean**2 > CONSTANT * np.maximum(square, 1e-300)
     errors = np.array(

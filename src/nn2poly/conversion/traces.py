@@ -128,7 +128,7 @@ class Traces:
             wild = ~(np.abs(output) <= limit).all(axis=1)
         if not wild.any():
             return output
-        trace.weights = np.where(wild, 0.0, trace.weights)
+        trace.weights, trace.plain = np.where(wild, 0.0, trace.weights), False
         return np.clip(np.nan_to_num(output, posinf=limit, neginf=-limit), -limit, limit)
 
     def powers(self, trace: Trace, fitted: Network, index: int) -> list[Graded]:
@@ -151,10 +151,12 @@ class Traces:
         # About the chance that a new row leaves the range of some input; more for higher orders.
         chance = 0.5 * (self._order - 1) * self._network.n_features / summary.n_rows
         share = min(STRETCH_SHARE, chance) * stride
+        # The stretched rows come last, when the sample has shown how large outputs get.
         for batch in self._sample.to_fit():
             yield self._trace(batch, 1.0, 1.0)
+        for batch in self._sample.to_fit() if share > 0.0 else ():
             few = _thinned(batch, stride)
-            if share > 0.0 and len(few.X):
+            if len(few.X):
                 yield self._trace(few, STRETCH, share)
 
     def _trace(self, batch: Batch, stretch: float, share: float) -> Trace:

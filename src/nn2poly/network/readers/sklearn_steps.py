@@ -1,0 +1,297 @@
+"""Fold the transformers of a scikit-learn pipeline into one affine map of the raw columns.
+
+`fold` walks fitted steps over a `Table`: what every column is by then, an affine function of
+the raw columns. A category is a raw column too; its one-hot levels are inputs of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.arguments import default_names
+from nn2poly.errors import UnsupportedModelError
+from nn2poly.inputs import level_text
+from nn2poly.network.builder import Value, concatenate
+from nn2poly.network.readers.sklearn_maps import (
+    PROJECTIONS,
+    SCALERS,
+    check_fitted,
+    column_positions,
+    diagonal,
+    is_passthrough,
+    one_hot_block,
+    sklearn_class,
+    sklearn_kind,
+)
+
+FloatArray = npt.NDArray[np.float64]
+
+# Source of a table's value: 0 holds the raw columns as numbers, 1 + j the levels of column j.
+NUMBERS = 0
+_SUPPORTED = (
+    "scalers, PCA and other linear projections, column selections, ColumnTransformer, "
+    "FeatureUnion, OneHotEncoder on raw columns, imputers, passthrough"
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A transformer and its place: its qualified name, and the step that ``after`` can name."""
+
+    name: str
+    model: Any
+    after: str
+
+    def inside(self, name: str, model: Any, *, in_pipeline: bool) -> Step:
+        """Give a part of this step; only the steps of pipelines can be named by ``after``."""
+        full = f"{self.name}__{name}"
+        return Step(full, model, full if in_pipeline and self.after == self.name else self.after)
+
+    def refuse(self, why: str) -> UnsupportedModelError:
+        """Make the error that names this step."""
+        title = f"{self.name!r} ({type(self.model).__name__})"
+        return UnsupportedModelError(
+            f"Step {title} {why}.",
+            where=f"step {title}",
+            expected=f"steps that are affine in their columns: {_SUPPORTED}",
+            remedy="pass the part of the pipeline after it: "
+            f"nn2poly.read_network(pipeline, after={self.after!r}), whose inputs are the columns "
+            f"that {self.after!r} gives",
+        )
+
+
+@dataclass(frozen=True)
+class RawColumns:
+    """The raw columns, and what the steps tell about them.
+
+    Parameters
+    ----------
+    count, names
+        How many there are, and their names if the pipeline was fitted on a data frame.
+    coordinates
+        Center and scale of a column, from the first scaler that meets it.
+    levels
+        The levels of a column that is one-hot encoded.
+    """
+
+    count: int
+    names: tuple[str, ...] | None
+    coordinates: dict[int, tuple[float, float]] = field(default_factory=dict)
+    levels: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The columns at one point of a pipeline.
+
+    Parameters
+    ----------
+    value
+        Every column as an affine function of the raw columns.
+    raw
+        For each column the raw column that it still is, or None once it is computed.
+    known
+        What is known about the raw columns; steps add to it.
+    """
+
+    value: Value
+    raw: tuple[int | None, ...]
+    known: RawColumns
+
+    def columns(self, chosen: Sequence[int]) -> Table:
+        """Select columns, in the order given."""
+        return Table(self.value.columns(chosen), tuple(self.raw[k] for k in chosen), self.known)
+
+    def computed(self, value: Value) -> Table:
+        """Replace all columns by computed ones."""
+        return Table(value, (None,) * value.width, self.known)
+
+
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """All steps as one map of the network's inputs: ``inputs @ weights + bias``."""
+
+    weights: FloatArray
+    bias: FloatArray
+    names: tuple[str, ...] | None
+    center: FloatArray
+    scale: FloatArray
+
+
+def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
+    """Fold fitted steps into one affine map.
+
+    Its inputs are the raw columns in their order, a one-hot encoded one replaced by its levels
+    (named ``column=level``). Columns that no step uses are left out, unless only their place
+    can tell the columns apart.
+    """
+    start = Value(np.zeros(raw.count), {NUMBERS: np.eye(raw.count)})
+    table = Table(start, tuple(range(raw.count)), raw)
+    for step in steps:
+        table = fold(step, table)
+    known = raw.names or default_names("x", raw.count)
+    by_place = raw.names is None and not raw.levels
+    numbers = table.value.matrices[NUMBERS]
+    rows: list[FloatArray] = []
+    names: list[str] = []
+    places: list[tuple[float, float]] = []
+    for j, name in enumerate(known):
+        if by_place or numbers[j].any():
+            rows.append(numbers[j : j + 1])
+            names.append(name)
+            places.append(raw.coordinates.get(j, (0.0, 1.0)))
+        block = table.value.matrices.get(1 + j)
+        if block is not None and block.any():
+            rows.append(block)
+            names += [f"{name}={level}" for level in raw.levels[j]]
+            places += [(0.0, 1.0)] * len(block)
+    center, scale = np.array(places).T
+    given = None if by_place else tuple(names)
+    return Folded(np.vstack(rows), table.value.bias, given, center, scale)
+
+
+# ---- walking ------------------------------------------------------------------------------
+
+
+def flatten(step: Step) -> Iterator[Step]:
+    """List the steps of nested pipelines one by one."""
+    kind = sklearn_kind(step.model, ("Pipeline", "FrozenEstimator"))
+    if kind == "Pipeline":
+        for name, model in step.model.steps:
+            yield from flatten(step.inside(name, model, in_pipeline=True))
+    elif kind == "FrozenEstimator":
+        yield from flatten(replace(step, model=step.model.estimator))
+    else:
+        yield step
+
+
+def fold(step: Step, table: Table) -> Table:
+    """Fold one step (or a pipeline of them) into a table."""
+    for part in flatten(step):
+        if not is_passthrough(part.model):
+            kind = _known_kind(part)
+            check_fitted(part.model, f"Step {part.name!r}")
+            table = FOLDS[kind](part, table)
+            _check_finite(part, table)
+    return table
+
+
+def _known_kind(step: Step) -> str:
+    base = sklearn_class(step.model, FOLDS)
+    if base is None:
+        raise step.refuse("is not affine, or not known to be")
+    if type(step.model).transform is not base.transform:
+        raise step.refuse(f"changes what {base.__name__} does in its transform method")
+    return str(base.__name__)
+
+
+def _check_finite(step: Step, table: Table) -> None:
+    arrays = (table.value.bias, *table.value.matrices.values())
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise step.refuse("was fitted to NaN or infinite parameters")
+
+
+# ---- one function per kind of step --------------------------------------------------------
+
+
+def _scaler(step: Step, table: Table) -> Table:
+    pair = diagonal(step.model)
+    if pair is None:
+        raise step.refuse("clips its columns (clip=True), which is not affine")
+    center, scale = (np.broadcast_to(part, (table.value.width,)).astype(float) for part in pair)
+    for k, j in enumerate(table.raw):
+        if j is not None:
+            table.known.coordinates.setdefault(j, (float(center[k]), float(scale[k])))
+    return table.computed(table.value.scaled(1.0 / scale, -center / scale))
+
+
+def _projection(step: Step, table: Table) -> Table:
+    matrix, center = PROJECTIONS[sklearn_kind(step.model, PROJECTIONS) or ""](step.model)
+    shift = np.broadcast_to(0.0 if center is None else center, (table.value.width,))
+    return table.computed(table.value.linear(matrix, -(shift @ matrix)))
+
+
+def _selector(step: Step, table: Table) -> Table:
+    return table.columns(step.model.get_support(indices=True).tolist())
+
+
+def _function(step: Step, table: Table) -> Table:
+    if step.model.func is not None:
+        name = getattr(step.model.func, "__name__", repr(step.model.func))
+        raise step.refuse(f"applies the function {name}, which is not known to be affine")
+    return table
+
+
+def _imputer(step: Step, table: Table) -> Table:
+    """Keep the columns: data with missing values are refused before they come here."""
+    model = step.model
+    if model.add_indicator:
+        raise step.refuse("adds indicators of missing values (add_indicator=True)")
+    if isinstance(model.missing_values, Real) and not np.isnan(float(model.missing_values)):
+        raise step.refuse(f"replaces the number {model.missing_values}, which is not affine")
+    before = getattr(model, "feature_names_in_", [f"x{k}" for k in range(model.n_features_in_)])
+    kept = set(model.get_feature_names_out())  # without columns that were never observed
+    return table.columns([k for k, name in enumerate(before) if name in kept])
+
+
+def _one_hot(step: Step, table: Table) -> Table:
+    parts = []
+    for k, j in enumerate(table.raw):
+        if j is None:
+            raise step.refuse("encodes columns that another step has computed")
+        levels = tuple(level_text(value) for value in step.model.categories_[k].tolist())
+        if table.known.levels.setdefault(j, levels) != levels:
+            raise step.refuse("encodes a column that another step encodes with other levels")
+        block = one_hot_block(step.model, k)
+        parts.append(Value(np.zeros(block.shape[1]), {1 + j: block}))
+    nothing = table.value.columns([])  # keeps the source of the numbers
+    return table.computed(concatenate([nothing, *parts]))
+
+
+def _column_transformer(step: Step, table: Table) -> Table:
+    names = getattr(step.model, "feature_names_in_", ())
+    parts = [
+        (name, model, table.columns(column_positions(columns, list(names), table.value.width)))
+        for name, model, columns in step.model.transformers_
+    ]
+    return _side_by_side(step, parts, table)
+
+
+def _feature_union(step: Step, table: Table) -> Table:
+    parts = [(name, model, table) for name, model in step.model.transformer_list]
+    return _side_by_side(step, parts, table)
+
+
+def _side_by_side(step: Step, parts: list[tuple[str, Any, Table]], table: Table) -> Table:
+    weights = step.model.transformer_weights or {}
+    done = [table.columns([])]
+    for name, model, part in parts:
+        if part.value.width == 0 or (isinstance(model, str) and model == "drop"):
+            continue
+        result = fold(step.inside(name, model, in_pipeline=False), part)
+        if name in weights:
+            result = result.computed(result.value.scaled(weights[name]))
+        done.append(result)
+    joined = concatenate([part.value for part in done])
+    return Table(joined, tuple(j for part in done for j in part.raw), table.known)
+
+
+# ---- tables -------------------------------------------------------------------------------
+
+
+FOLDS: dict[str, Callable[[Step, Table], Table]] = {
+    **dict.fromkeys(SCALERS, _scaler),
+    **dict.fromkeys(PROJECTIONS, _projection),
+    **dict.fromkeys(("IterativeImputer", "KNNImputer", "SimpleImputer"), _imputer),
+    "ColumnTransformer": _column_transformer,
+    "FeatureUnion": _feature_union,
+    "FunctionTransformer": _function,
+    "OneHotEncoder": _one_hot,
+    "SelectorMixin": _selector,
+}
