@@ -1,0 +1,195 @@
+"""Read Keras 3 models on any backend: Sequential, Functional, nested, and ``.keras`` files.
+
+A Keras model is a graph of operations. Keras' own walk over that graph is run on symbolic
+values in place of tensors; each kind of operation has its rule in `keras_layers`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nn2poly.errors import UnsupportedModelError
+from nn2poly.network.builder import NetworkBuilder
+from nn2poly.network.network import FloatArray, Network
+from nn2poly.network.readers.keras_file import load
+from nn2poly.network.readers.keras_layers import apply_rule
+from nn2poly.network.readers.keras_tensor import Step, Tensor, Walk, unsupported
+
+
+def read(model: Any) -> Network:
+    """Read a built Keras model; its inputs (of any shape) count as one flat row.
+
+    A last softmax or sigmoid becomes the link. A normalisation or rescaling of the inputs,
+    when it comes first, becomes the network's working coordinates.
+
+    Parameters
+    ----------
+    model
+        A ``keras.Sequential`` or a functional ``keras.Model``, on any backend.
+
+    Returns
+    -------
+    Network
+
+    Raises
+    ------
+    UnsupportedModelError
+        Naming the layer that is not a chain or sum of supported parts.
+    """
+    graph = graph_of(model, model.name)
+    shape = _input_shape(graph, model.name)
+    width = math.prod(shape)
+    walk = Walk(NetworkBuilder(width), apply_rule)
+    result = _run(graph, walk, shape)
+    coordinates = _coordinates(walk, width)
+    if coordinates is not None:
+        walk = Walk(NetworkBuilder(width, *coordinates), apply_rule)
+        result = _run(graph, walk, shape)
+    if len(result.shape) > 1:
+        raise UnsupportedModelError(
+            "The model gives a table for every row, not a row of outputs.",
+            where=f"the output of {model.name!r}",
+            expected="outputs of shape (rows, n_outputs)",
+            found=f"shape {(None, *result.shape)}",
+            remedy="end the model with keras.layers.Flatten()",
+        )
+    return walk.builder.finish(result.value, link=result.link)
+
+
+def read_file(path: str | Path) -> Network:
+    """Read a saved ``.keras`` file without running anything that it brings; see `load`."""
+    return read(load(Path(path)))
+
+
+def dense_layers(model: Any) -> list[Any]:
+    """List the Dense layers of a model in the order in which it runs them, nested ones too."""
+    dense = [op for op in _operations(model, model.name) if is_a(op, "Dense")]
+    # A layer that is shared counts where it runs last.
+    return list({id(op): op for op in reversed(dense)}.values())[::-1]
+
+
+def graph_of(model: Any, where: str) -> Any:
+    """Give the graph of operations of a built model, which only Keras' own classes have."""
+    # The class is Keras' or inherits call() from it: the graph is then what the model does.
+    own_call = type(model).call.__module__.partition(".")[0] != "keras"
+    graph = getattr(model, "_functional", model)
+    if own_call or not (graph is None or hasattr(graph, "_run_through_graph")):
+        raise UnsupportedModelError(
+            "A model with a call() of its own cannot be read.",
+            where=where,
+            expected="a keras.Sequential or a functional keras.Model(inputs, outputs)",
+            found=f"{type(model).__module__}.{type(model).__qualname__}",
+            remedy="make it functional: x = keras.Input((n_features,)); "
+            "keras.Model(x, model.call(x))",
+        )
+    if graph is None:
+        raise UnsupportedModelError(
+            "The Keras model is not built yet, so it has no weights.",
+            where=where,
+            remedy="begin it with keras.Input((n_features,)), or train it first",
+        )
+    return graph
+
+
+def _input_shape(graph: Any, where: str) -> tuple[int, ...]:
+    for kind, tensors in (("inputs", graph.inputs), ("outputs", graph.outputs)):
+        if len(tensors) != 1:
+            raise UnsupportedModelError(
+                f"The Keras model has several {kind}.",
+                where=where,
+                expected=f"one of the {kind}",
+                found=", ".join(repr(tensor.name) for tensor in tensors),
+                remedy="build a keras.Model with a single input and a single output",
+            )
+    shape = tuple(graph.inputs[0].shape[1:])
+    if None in shape:
+        raise UnsupportedModelError(
+            "The number of inputs of the Keras model is not known.",
+            where=where,
+            expected="a fixed shape of each row",
+            found=f"shape {(None, *shape)}",
+            remedy="give keras.Input the full shape of a row",
+        )
+    return shape
+
+
+def _run(graph: Any, walk: Walk, shape: tuple[int, ...]) -> Tensor:
+    return _follow(graph, walk, (), [Tensor(walk.builder.input(), shape)])
+
+
+def _follow(graph: Any, walk: Walk, path: tuple[str, ...], inputs: list[Tensor]) -> Tensor:
+    """Run a graph, or a graph within one, on symbolic tensors."""
+
+    def operation(op: Any) -> Callable[..., Tensor]:
+        return partial(_apply, walk, path, op)
+
+    outputs = _flat(graph._run_through_graph(inputs, operation_fn=operation))
+    if len(outputs) != 1:
+        raise UnsupportedModelError(
+            "A nested model has several outputs.",
+            where="/".join(path),
+            remedy="give every inner model a single output",
+        )
+    result: Tensor = outputs[0]
+    return result
+
+
+def _apply(walk: Walk, path: tuple[str, ...], op: Any, *args: Any, **options: Any) -> Tensor:
+    inner = (*path, op.name)
+    step = Step(op, "/".join(inner), _flat([*args, *filter(_holds_tensor, options.values())]))
+    if options.get("training"):
+        raise unsupported(step, "it is called with training=True, so it is random or batchwise")
+    if is_a(op, "Model"):
+        return _follow(graph_of(op, step.where), walk, inner, step.tensors())
+    return walk.apply(step)
+
+
+def _flat(values: Any) -> list[Any]:
+    """List the arguments one by one; a list of mere numbers is one argument."""
+    if isinstance(values, Tensor) or not _holds_tensor(values):
+        return [values]
+    return [leaf for value in _parts(values) for leaf in _flat(value)]
+
+
+def _holds_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or any(map(_holds_tensor, _parts(value)))
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
+
+
+def is_a(op: Any, name: str) -> bool:
+    """Tell whether an object is of Keras' class of that name, or of one derived from it."""
+    bases = type(op).__mro__
+    return any(c.__name__ == name and c.__module__.partition(".")[0] == "keras" for c in bases)
+
+
+def _operations(model: Any, where: str) -> Iterator[Any]:
+    """Walk the operations in the order in which Keras runs them."""
+    nodes_by_depth = graph_of(model, where)._nodes_by_depth
+    for depth in sorted(nodes_by_depth, reverse=True):
+        for node in nodes_by_depth[depth]:
+            op = node.operation
+            yield from _operations(op, f"{where}/{op.name}") if is_a(op, "Model") else [op]
+
+
+def _coordinates(walk: Walk, width: int) -> tuple[FloatArray, FloatArray] | None:
+    """Give center and scale (p,) if the first dense layer sees each input shifted and scaled."""
+    value = walk.first
+    if value is None or set(value.matrices) != {0} or value.width != width:
+        return None
+    factor = np.diagonal(value.matrices[0])
+    off_diagonal = np.count_nonzero(value.matrices[0]) != np.count_nonzero(factor)
+    plain = np.all(factor == 1.0) and not value.bias.any()
+    if off_diagonal or plain or not factor.all():
+        return None
+    return -value.bias / factor, 1.0 / np.abs(factor)
