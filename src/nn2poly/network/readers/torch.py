@@ -1,0 +1,199 @@
+"""Read PyTorch models: modules, Lightning modules, exported programs and skorch's wrappers.
+
+Any module is read whose forward is a chain of dense layers, normalisations and activations,
+with residual sums. Its operations are traced (`torch_tracing`), then walked through
+(`torch_walk`). A PyTorch module does not say how many inputs it takes; its layers do. Where they
+leave a doubt, ``module.example_input_array``, Lightning's name for a batch, decides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from nn2poly.errors import UnsupportedModelError
+from nn2poly.network.network import Network
+from nn2poly.network.readers import torch_tracing
+from nn2poly.network.readers.torch_flow import FloatArray, MisfitError, first_line
+from nn2poly.network.readers.torch_nodes import place, rule_name
+from nn2poly.network.readers.torch_rules import MEASURES
+from nn2poly.network.readers.torch_sizes import (
+    EXAMPLE,
+    first_fit,
+    is_sliced,
+    module_shapes,
+    no_size,
+)
+from nn2poly.network.readers.torch_skeleton import unwrap
+from nn2poly.network.readers.torch_tracing import REWRITE, Program
+from nn2poly.network.readers.torch_walk import Walk, refuse_unknown, working_coordinates
+
+# The forwards that only say that there is none.
+NO_FORWARD = ("_forward_unimplemented", "LightningModule.forward")
+
+
+def read(model: Any) -> Network:
+    """Read a trained model, which stays as it is.
+
+    Parameters
+    ----------
+    model
+        A ``torch.nn.Module`` (a ``LightningModule`` is one), a ``torch.export.ExportedProgram``
+        or a fitted ``skorch`` net.
+
+    Raises
+    ------
+    UnsupportedModelError
+        Naming the layer or operation that cannot be read.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> read(nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)))
+    Network(3 → 4 tanh → 1 linear)
+    """
+    with torch.no_grad(), _no_random_numbers(model):
+        if isinstance(model, torch.nn.Module):
+            return _read_module(model)
+        if isinstance(model, torch.export.ExportedProgram):
+            return _network(torch_tracing.exported_program(model, "the exported program"))
+        from nn2poly.network.readers.torch_skorch import read_net
+
+        return read_net(model, _read_module)
+
+
+@contextlib.contextmanager
+def _no_random_numbers(model: Any) -> Iterator[None]:
+    """Refuse a forward that draws random numbers, and leave the generator as it was."""
+    before = torch.get_rng_state()
+    try:
+        yield
+        drawn = not torch.equal(before, torch.get_rng_state())
+    finally:
+        torch.set_rng_state(before)
+    if drawn:
+        raise UnsupportedModelError(
+            "The forward draws random numbers.",
+            where=f"forward of {type(model).__name__}",
+            expected="the same outputs for the same inputs",
+            remedy="draw them only under `if self.training:`, or convert the part without them",
+        )
+
+
+# ---- from a module to a program --------------------------------------------------------------
+
+
+def _read_module(model: torch.nn.Module) -> Network:
+    return _network(_program(_with_forward(unwrap(model))))
+
+
+def _with_forward(model: torch.nn.Module) -> torch.nn.Module:
+    """Give the module that has a forward: the model, or its only part with parameters."""
+    if type(model).forward.__qualname__ not in NO_FORWARD:
+        return model
+    parts = [name for name, part in model.named_children() if any(True for _ in part.parameters())]
+    if len(parts) == 1:
+        return _with_forward(unwrap(model.get_submodule(parts[0])))
+    raise UnsupportedModelError(
+        f"{type(model).__name__} has no forward.",
+        expected="a forward, or a single part with parameters",
+        found=f"parts: {', '.join(parts) or 'none'}",
+        remedy="pass the part that makes the predictions, for example model.net",
+    )
+
+
+def _program(module: torch.nn.Module) -> Program:
+    shape = _example_shape(module)
+    try:
+        program = torch_tracing.trace(module)
+    except UnsupportedModelError:
+        raise
+    except Exception as error:  # a forward may raise anything when it meets a tracer
+        return _exported(module, shape, error)
+    return replace(program, row_shape=shape or program.row_shape)
+
+
+def _example_shape(module: torch.nn.Module) -> tuple[int, ...] | None:
+    example = getattr(module, "example_input_array", None)
+    shape = getattr(example, "shape", ())
+    return tuple(int(n) for n in shape[1:]) if len(shape) > 1 else None
+
+
+def _exported(module: torch.nn.Module, shape: tuple[int, ...] | None, by_fx: Exception) -> Program:
+    errors = []
+    for candidate in [shape] if shape else module_shapes(module):
+        try:
+            program = torch_tracing.export(module, candidate)
+        except UnsupportedModelError:
+            raise
+        except Exception as error:
+            errors.append(error)
+            continue
+        if shape is None and is_sliced(program):
+            raise no_size(program)
+        return program
+    by_export = first_line(errors[0]) if errors else "not tried, for want of a linear layer"
+    decides = any("data-dependent" in str(error) for error in errors)
+    title = type(module).__name__
+    raise UnsupportedModelError(
+        f"The forward of {title} decides by the values it meets (data-dependent control flow)."
+        if decides
+        else f"The forward of {title} cannot be traced.",
+        where=f"forward of {title}",
+        expected="the same operations for all inputs",
+        found=f"torch.fx says {first_line(by_fx)}; torch.export says {by_export}",
+        remedy=f"{REWRITE}; if it takes its inputs apart, {EXAMPLE}",
+    ) from by_fx
+
+
+# ---- from a program to a network -------------------------------------------------------------
+
+
+def _network(program: Program) -> Network:
+    refuse_unknown(program)
+    walk, flow = first_fit(program)
+    coordinates = working_coordinates(walk)
+    if coordinates is not None:
+        walk = Walk(program, walk.row_shape, *coordinates)
+        flow = walk.run()
+    if flow.axis:
+        raise UnsupportedModelError(
+            "The outputs do not have the rows of the batch as their first dimension.",
+            where=place(program, program.output),
+            found=f"shape {flow.full_shape} from {flow.rows} rows",
+            remedy="give out one row per row of inputs",
+        )
+    network = walk.builder.finish(flow.value, link=flow.link)
+    _check_other_rows(program, walk.row_shape, coordinates or (), network)
+    return network
+
+
+def _check_other_rows(
+    program: Program, row_shape: tuple[int, ...], coordinates: tuple[Any, ...], network: Network
+) -> None:
+    """Refuse outputs that depend on the number of rows in the batch."""
+    if not any(rule_name(program, node) in (*MEASURES, "getattr") for node in program.graph.nodes):
+        return
+    walk = Walk(replace(program, rows=program.rows + 1), row_shape, *coordinates)
+    try:
+        other = walk.builder.finish(walk.run().value)
+    except MisfitError:  # a program that was exported for one number of rows
+        return
+    pairs = zip(_arrays(network), _arrays(other), strict=True)
+    if not all(np.array_equal(one, two) for one, two in pairs):
+        raise UnsupportedModelError(
+            "The outputs depend on the number of rows in the batch.",
+            where=f"forward of {program.title}",
+            expected="outputs of a row that depend on this row alone",
+            remedy="do not compute with x.shape[0] or x.size(0)",
+        )
+
+
+def _arrays(network: Network) -> Iterator[FloatArray]:
+    for layer in network.layers:
+        yield from (layer.weights, layer.bias, *layer.skips.values())

@@ -1,0 +1,230 @@
+"""Walk through a `Program` with a `Flow`: constants are computed, everything else has a rule."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.fx import Node
+
+from nn2poly.errors import InvalidInputError, UnsupportedModelError
+from nn2poly.network.builder import NetworkBuilder
+from nn2poly.network.readers import torch_rules
+from nn2poly.network.readers.torch_flow import FloatArray, Flow, first_line, flows_in, numbers
+from nn2poly.network.readers.torch_nodes import (
+    SHARING,
+    attribute,
+    in_place,
+    live_nodes,
+    located,
+    place,
+    rule_name,
+    target_of,
+)
+from nn2poly.network.readers.torch_operations import Call, module_arguments, positional, unknown
+from nn2poly.network.readers.torch_tracing import Program
+
+# Operations that treat every input by itself, as a normalisation does.
+ELEMENTWISE = {*SHARING, "add", "div", "mul", "neg", "rsub", "sub"}
+# Attributes that are tensors; the others describe one.
+TENSOR_ATTRIBUTES = ("H", "T", "data", "mH", "mT", "real")
+
+
+class Walk:
+    """One walk with a given shape of the inputs.
+
+    Parameters
+    ----------
+    program
+        The operations.
+    row_shape
+        Shape of one row of inputs; its product is the number of features.
+    center, scale
+        Working coordinates of the inputs, numbers or (n_features,).
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        row_shape: tuple[int, ...],
+        center: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
+    ) -> None:
+        self.program = program
+        self.builder = NetworkBuilder(math.prod(row_shape), center, scale)
+        self.row_shape = row_shape
+        self._order = live_nodes(program)
+        self._values: dict[Node, Any] = {}
+        self._tensors: dict[str, Any] = {}
+        # Each node → the first of those that may share its memory.
+        self._family: dict[Node, Node] = {}
+
+    def run(self) -> Flow:
+        """Walk to the end and give the output."""
+        for node in self._order:
+            try:
+                self._values[node] = self._step(node)
+            except (UnsupportedModelError, InvalidInputError) as error:
+                raise located(error, self.program, node) from error
+        result = self._values[self.program.output]
+        if isinstance(result, Flow):
+            return result
+        raise UnsupportedModelError(
+            "The output does not depend on the inputs.",
+            where=place(self.program, self.program.output),
+            found=type(result).__name__,
+            remedy="give out what the last layer computes",
+        )
+
+    # ---- one node ----
+
+    def _step(self, node: Node) -> Any:
+        if node is self.program.input:
+            return Flow(self.builder.input(), self.row_shape, self.program.rows)
+        if node.op == "placeholder":
+            return _constant(self.program.constants[node.name])
+        if node.op == "get_attr":
+            return self._tensor(node)
+        args, kwargs = self._arguments(node)
+        if not flows_in(args, kwargs):
+            return self._computed(node, args, kwargs)
+        call = self.call(node)
+        if in_place(self.program, node):
+            self._check_unshared(node)
+        return torch_rules.apply(call)
+
+    def call(self, node: Node) -> Call:
+        """Give the operation of a node with what its arguments are here."""
+        (args, kwargs), target = self._arguments(node), target_of(self.program, node)
+        name = rule_name(self.program, node)
+        if isinstance(target, torch.nn.Module) and name not in torch_rules.MOVES:
+            kwargs |= module_arguments(target, name)
+        args, kwargs = positional(args, kwargs)
+        return Call(name, target, args, kwargs, self.builder, self._is_final(node))
+
+    def _arguments(self, node: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        mapped = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: self._values[n])
+        args, kwargs = mapped
+        return tuple(args), dict(kwargs)
+
+    def _tensor(self, node: Node) -> Any:
+        path = str(node.target)
+        if path not in self._tensors:
+            self._tensors[path] = _constant(attribute(self.program, node))
+        return self._tensors[path]
+
+    def _computed(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run an operation on constants, which are copies."""
+        try:
+            return target_of(self.program, node)(*args, **kwargs)
+        except Exception as error:
+            raise UnsupportedModelError(
+                "A constant of the forward cannot be computed.",
+                found=first_line(error),
+                remedy="compute it beforehand, and keep it as a buffer",
+            ) from error
+
+    # ---- what follows a node ----
+
+    def flow(self, node: Node) -> Flow:
+        """Give the flow at a node that has one."""
+        found: Flow = self._values[node]
+        return found
+
+    def _users(self, node: Node) -> list[Node]:
+        return [user for user in node.users if user in self._order]
+
+    def only_follower(self, node: Node) -> Node | None:
+        """Give the node that alone goes on with a flow, if it has one flow itself."""
+        users = [user for user in self._users(node) if flows_in(self._values[user])]
+        alone = len(users) == 1 and isinstance(self._values[users[0]], Flow)
+        return users[0] if alone else None
+
+    def _is_final(self, node: Node) -> bool:
+        """Say whether a result goes to the output and nowhere else, at most in another shape."""
+        names = {user: rule_name(self.program, user) for user in self._users(node)}
+        if node is self.program.output:
+            return not names
+        movers = [user for user, name in names.items() if name in SHARING]
+        others = set(names.values()) - SHARING - set(torch_rules.DESCRIPTIONS)
+        return bool(movers) and not others and all(self._is_final(user) for user in movers)
+
+    def _check_unshared(self, node: Node) -> None:
+        """Refuse to overwrite a value that is used again later, itself or through a view."""
+        first = self._first(node.all_input_nodes[0])
+        for member in [n for n in self._values if self._first(n) is first]:
+            for user in self._users(member):
+                if self._order[user] > self._order[node]:
+                    raise UnsupportedModelError(
+                        "A value is overwritten in place and used again.",
+                        found=f"{member.name} is used again in {user.name}",
+                        remedy="use the operation that makes a new tensor (x = x + y, "
+                        "torch.relu(x), inplace=False)",
+                    )
+
+    def _first(self, node: Node) -> Node:
+        if node not in self._family:
+            inputs, name = node.all_input_nodes, rule_name(self.program, node)
+            shares = bool(inputs) and (name in SHARING or in_place(self.program, node))
+            self._family[node] = self._first(inputs[0]) if shares else node
+        return self._family[node]
+
+
+def _constant(value: Any) -> Any:
+    """Copy a tensor, in float64 if it holds real numbers."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    if not value.dtype.is_floating_point:
+        return value.detach().cpu().clone()
+    return torch.from_numpy(numbers(value))
+
+
+def refuse_unknown(program: Program) -> None:
+    """Refuse, before any number is looked at, operations on the inputs that have no rule."""
+    depends = {program.input}
+    for node in live_nodes(program):
+        if not node.op.startswith("call") or depends.isdisjoint(node.all_input_nodes):
+            continue
+        name = rule_name(program, node)
+        if name not in torch_rules.RULES:
+            target = node.target if node.op == "call_method" else target_of(program, node)
+            raise located(unknown(target), program, node)
+        describes = name == "getattr" and node.args[1] not in TENSOR_ATTRIBUTES
+        if name not in torch_rules.DESCRIPTIONS and not describes:
+            depends.add(node)
+
+
+# ---- working coordinates ---------------------------------------------------------------------
+
+
+def working_coordinates(walk: Walk) -> tuple[FloatArray, FloatArray] | None:
+    """Find the center and scale (n_features,) of a normalisation with which the model begins.
+
+    Followed are operations that treat every input by itself; a batch normalisation ends them.
+    """
+    node, found = walk.program.input, None
+    while (step := walk.only_follower(node)) is not None:
+        if rule_name(walk.program, step) == "batch_norm":
+            mean, deviation = torch_rules.batch_statistics(walk.call(step))
+            return _raw(walk.flow(node), mean, deviation)
+        here = _raw(walk.flow(step)) if rule_name(walk.program, step) in ELEMENTWISE else None
+        if here is None:
+            break
+        node, found = step, here
+    return found
+
+
+def _raw(
+    flow: Flow, mean: FloatArray | float = 0.0, deviation: FloatArray | float = 1.0
+) -> tuple[FloatArray, FloatArray] | None:
+    """Give mean and deviation of a flow in units of the inputs, None unless it is diagonal."""
+    matrix = flow.value.matrices.get(0)
+    if matrix is None or len(flow.value.matrices) > 1 or matrix.shape[0] != matrix.shape[1]:
+        return None
+    slopes = np.diag(matrix)
+    if np.count_nonzero(matrix) != len(slopes) or not slopes.all():
+        return None
+    return (mean - flow.value.bias) / slopes, np.abs(deviation / slopes)
