@@ -25,6 +25,8 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/calibration.py --quick
+	$(BIN)/python benchmarks/training.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

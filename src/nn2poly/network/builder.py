@@ -52,7 +52,7 @@ class Value:
                 expected=f"weights for {self.width} inputs",
                 found=f"weights of shape {matrix.shape} (inputs, outputs)",
             )
-        matrices = {s: m @ matrix for s, m in self.matrices.items()}
+        matrices = {s: _through(m, matrix) for s, m in self.matrices.items()}
         return Value(self.bias @ matrix + shift, matrices)
 
     def scaled(self, factor: npt.ArrayLike, shift: npt.ArrayLike = 0.0) -> Value:
@@ -77,6 +77,16 @@ class Value:
         """Select columns, in the order given."""
         index = np.asarray(chosen, dtype=np.intp)
         return Value(self.bias[index], {s: m[:, index] for s, m in self.matrices.items()})
+
+
+def _through(before: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Multiply two matrices; a diagonal one, as after every activation, needs no product."""
+    diagonal = np.diagonal(before)
+    if before.shape[0] == before.shape[1] and np.count_nonzero(before) == np.count_nonzero(
+        diagonal
+    ):
+        return diagonal[:, None] * matrix
+    return before @ matrix
 
 
 def concatenate(values: Iterable[Value]) -> Value:
