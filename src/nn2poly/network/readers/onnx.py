@@ -1,0 +1,195 @@
+"""Read ONNX models: a ``ModelProto``, its bytes, or a file.
+
+Only tensors and names are taken from the file: nothing in it is executed, no other file is
+opened, and every size is checked before memory is taken for it.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.errors import MissingDependencyError, StorageError, UnsupportedModelError
+from nn2poly.memory import available_bytes, human_bytes
+from nn2poly.network.builder import NetworkBuilder, Value
+from nn2poly.network.network import Network
+from nn2poly.network.readers.onnx_columns import Columns, Thing
+from nn2poly.network.readers.onnx_constants import constants_of
+from nn2poly.network.readers.onnx_curves import Curve, is_group, recognise
+from nn2poly.network.readers.onnx_graph import Graph, Node
+from nn2poly.network.readers.onnx_inputs import Inputs
+from nn2poly.network.readers.onnx_operations import Walk
+from nn2poly.network.readers.onnx_outputs import Ending, find_ending
+from nn2poly.network.readers.onnx_tensors import Array
+
+# The format ends at 2 GiB; reading takes about four times the size of the file.
+LARGEST_FILE = 2**31
+MEMORY_PER_BYTE = 4
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def read(model: Any) -> Network:
+    """Read an ``onnx.ModelProto`` or its bytes.
+
+    Raises
+    ------
+    UnsupportedModelError
+        For a part that is not a dense network, by name; for weights in other files.
+    StorageError
+        For bytes that are not an ONNX model, or a damaged one.
+    """
+    proto = _parsed(model) if isinstance(model, bytes) else model
+    try:
+        with np.errstate(all="ignore"):  # the network is checked for what is not finite
+            return _read(Graph(proto))
+    except UnicodeDecodeError as error:  # a name in the file
+        raise _not_onnx(f"a name that is not text ({error.reason})") from error
+
+
+def read_file(path: str | Path) -> Network:
+    """Read an ``.onnx`` file."""
+    file = Path(path)
+    try:
+        _check_file(file, file.stat())
+        data = file.read_bytes()
+    except OSError as error:
+        raise StorageError(
+            "The file cannot be read.", where=str(file), found=error.strerror
+        ) from error
+    try:
+        return read(data)
+    except (StorageError, UnsupportedModelError) as error:
+        if error.where is not None:
+            raise
+        parts = {name: getattr(error, name) for name in ("expected", "found", "remedy")}
+        raise type(error)(error.what, where=str(file), **parts) from error
+
+
+def _check_file(file: Path, status: Any) -> None:
+    room = min(LARGEST_FILE, available_bytes() // MEMORY_PER_BYTE)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > room:
+        raise StorageError(
+            "The file is not read.",
+            where=str(file),
+            expected=f"a regular file of at most {human_bytes(room)}",
+            found=human_bytes(status.st_size) if stat.S_ISREG(status.st_mode) else "no file",
+        )
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        import onnx
+        from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Reading ONNX models needs the package onnx.",
+            remedy='pip install "nn2poly[onnx]"',
+        ) from error
+    try:
+        return onnx.ModelProto.FromString(data)
+    except DecodeError as error:
+        raise _not_onnx(str(error)) from error
+
+
+def _not_onnx(found: str) -> StorageError:
+    return StorageError(
+        "These bytes are not an ONNX model, or a damaged one.",
+        found=found,
+        remedy="check that the file is complete and was written by an ONNX exporter",
+    )
+
+
+def _read(graph: Graph) -> Network:
+    inputs, ending = Inputs.of(graph), find_ending(graph)
+    if ending.tensor not in graph.varying:
+        raise UnsupportedModelError("The output of the model does not depend on its inputs.")
+    constants = constants_of(graph, graph.needed([ending.tensor]))
+    steps = _plan(graph, ending, constants)
+
+    def build(center: npt.ArrayLike, scale: npt.ArrayLike) -> tuple[NetworkBuilder, Value, Value]:
+        builder = NetworkBuilder(inputs.n_features, center, scale)
+        walk = Walk(builder, inputs.n_rows, ending.end)
+        value = _run(walk, steps, {**constants, **inputs.things(builder)}, ending.tensor)
+        return builder, value, value if walk.first is None else walk.first
+
+    builder, value, first = build(0.0, 1.0)
+    center, scale = _coordinates(first, inputs.n_features)
+    if center.any() or (scale != 1.0).any():
+        # The scaler's own coordinates: folding it then leaves the weights as they are.
+        builder, value, _ = build(center, scale)
+    return builder.finish(
+        value,
+        feature_names=inputs.names(),
+        output_names=ending.output_names(value.width),
+        classes=ending.classes,
+        link=ending.link,
+    )
+
+
+def _plan(
+    graph: Graph, ending: Ending, constants: dict[str, Array]
+) -> list[tuple[Node, Curve | None]]:
+    """List the nodes to run, in order, with the activation where a group of them is one."""
+    steps: dict[int, tuple[Node, Curve | None]] = {}
+    stack = [ending.tensor]
+    while stack:
+        node = graph.producer(stack.pop())
+        if node is None or node.index in steps:
+            continue
+        alone = node.index == ending.end or not is_group(graph, node)
+        curve = None if alone else recognise(graph, node, constants)
+        steps[node.index] = node, curve
+        stack += graph.varying_inputs(node) if curve is None else [curve.base]
+    return [steps[index] for index in sorted(steps)]
+
+
+def _run(
+    walk: Walk, steps: list[tuple[Node, Curve | None]], things: dict[str, Thing], target: str
+) -> Value:
+    for node, curve in steps:
+        if curve is not None:
+            outputs = walk.curve(node, things.get(curve.base), curve)
+        else:
+            used = node.inputs[:1] if node.op == "CastLike" else node.inputs
+            if any(name and name not in things for name in used):
+                node.refuse("it uses an output of another operation that is not read")
+            outputs = walk.apply(node, [things[name] if name else None for name in used])
+        things |= dict(zip(node.outputs, outputs, strict=False))
+    found = things.get(target)
+    if not isinstance(found, Columns) or found.rows != 0:
+        raise UnsupportedModelError(
+            "The output of the model does not have one row per row of its inputs.",
+            where=f'output "{target}"',
+            expected="a tensor of shape (rows, outputs), computed from the inputs",
+        )
+    return found.value
+
+
+def _coordinates(first: Value, n_features: int) -> tuple[FloatArray, FloatArray]:
+    """Give the centre and the scale by which the model scales its inputs, if it does so.
+
+    Parameters
+    ----------
+    first
+        The first value that meets a layer, from raw inputs.
+
+    Returns
+    -------
+    center, scale : arrays (n_features,)
+        Zero and one for inputs that are not scaled one by one.
+    """
+    center, scale = np.zeros(n_features), np.ones(n_features)
+    matrix = first.matrices.get(0)
+    if matrix is None or set(first.matrices) != {0}:
+        return center, scale
+    for column in np.flatnonzero((matrix != 0).sum(axis=0) == 1):
+        row = int(np.flatnonzero(matrix[:, column])[0])
+        factor, shift = matrix[row, column], first.bias[column]
+        if np.isfinite([1.0 / factor, shift / factor]).all():
+            center[row], scale[row] = 0.0 - shift / factor, 1.0 / abs(factor)
+    return center, scale
