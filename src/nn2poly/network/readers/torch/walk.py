@@ -10,11 +10,11 @@ import numpy.typing as npt
 import torch
 from torch.fx import Node
 
+import nn2poly.network.readers.torch.rules as rules
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder
-from nn2poly.network.readers import torch_rules
-from nn2poly.network.readers.torch_flow import FloatArray, Flow, first_line, flows_in, numbers
-from nn2poly.network.readers.torch_nodes import (
+from nn2poly.network.readers.torch.flow import FloatArray, Flow, first_line, flows_in, numbers
+from nn2poly.network.readers.torch.nodes import (
     SHARING,
     attribute,
     in_place,
@@ -24,8 +24,8 @@ from nn2poly.network.readers.torch_nodes import (
     rule_name,
     target_of,
 )
-from nn2poly.network.readers.torch_operations import Call, module_arguments, positional, unknown
-from nn2poly.network.readers.torch_tracing import Program
+from nn2poly.network.readers.torch.operations import Call, module_arguments, positional, unknown
+from nn2poly.network.readers.torch.tracing import Program
 
 # Operations that treat every input by itself, as a normalisation does.
 ELEMENTWISE = {*SHARING, "add", "div", "mul", "neg", "rsub", "sub"}
@@ -94,13 +94,13 @@ class Walk:
         call = self.call(node)
         if in_place(self.program, node):
             self._check_unshared(node)
-        return torch_rules.apply(call)
+        return rules.apply(call)
 
     def call(self, node: Node) -> Call:
         """Give the operation of a node with what its arguments are here."""
         (args, kwargs), target = self._arguments(node), target_of(self.program, node)
         name = rule_name(self.program, node)
-        if isinstance(target, torch.nn.Module) and name not in torch_rules.MOVES:
+        if isinstance(target, torch.nn.Module) and name not in rules.MOVES:
             kwargs |= module_arguments(target, name)
         args, kwargs = positional(args, kwargs)
         return Call(name, target, args, kwargs, self.builder, self._is_final(node))
@@ -149,7 +149,7 @@ class Walk:
         if node is self.program.output:
             return not names
         movers = [user for user, name in names.items() if name in SHARING]
-        others = set(names.values()) - SHARING - set(torch_rules.DESCRIPTIONS)
+        others = set(names.values()) - SHARING - set(rules.DESCRIPTIONS)
         return bool(movers) and not others and all(self._is_final(user) for user in movers)
 
     def _check_unshared(self, node: Node) -> None:
@@ -189,11 +189,11 @@ def refuse_unknown(program: Program) -> None:
         if not node.op.startswith("call") or depends.isdisjoint(node.all_input_nodes):
             continue
         name = rule_name(program, node)
-        if name not in torch_rules.RULES:
+        if name not in rules.RULES:
             target = node.target if node.op == "call_method" else target_of(program, node)
             raise located(unknown(target), program, node)
         describes = name == "getattr" and node.args[1] not in TENSOR_ATTRIBUTES
-        if name not in torch_rules.DESCRIPTIONS and not describes:
+        if name not in rules.DESCRIPTIONS and not describes:
             depends.add(node)
 
 
@@ -208,7 +208,7 @@ def working_coordinates(walk: Walk) -> tuple[FloatArray, FloatArray] | None:
     node, found = walk.program.input, None
     while (step := walk.only_follower(node)) is not None:
         if rule_name(walk.program, step) == "batch_norm":
-            mean, deviation = torch_rules.batch_statistics(walk.call(step))
+            mean, deviation = rules.batch_statistics(walk.call(step))
             return _raw(walk.flow(node), mean, deviation)
         here = _raw(walk.flow(step)) if rule_name(walk.program, step) in ELEMENTWISE else None
         if here is None:

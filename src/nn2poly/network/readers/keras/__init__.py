@@ -1,7 +1,7 @@
 """Read Keras 3 models on any backend: Sequential, Functional, nested, and ``.keras`` files.
 
 A Keras model is a graph of operations. Keras' own walk over that graph is run on symbolic
-values in place of tensors; each kind of operation has its rule in `keras_layers`.
+values in place of tensors; each kind of operation has its rule in `layers`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder
 from nn2poly.network.network import FloatArray, Network
-from nn2poly.network.readers.keras_file import load
-from nn2poly.network.readers.keras_layers import apply_rule
-from nn2poly.network.readers.keras_tensor import Step, Tensor, Walk, unsupported
+from nn2poly.network.readers.keras.file import load
+from nn2poly.network.readers.keras.layers import apply_rule
+from nn2poly.network.readers.keras.tensor import Step, Tensor, Walk, unsupported
 
 
 def read(model: Any) -> Network:

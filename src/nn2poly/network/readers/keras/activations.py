@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.network.readers.keras_tensor import Step, Tensor, Walk, spread, unsupported
+from nn2poly.network.readers.keras.tensor import Step, Tensor, Walk, spread, unsupported
 
 # Keras' names in lower case and without "_" → ours, and the parameters that pass.
 ACTIVATIONS: dict[str, tuple[str, tuple[str, ...]]] = {

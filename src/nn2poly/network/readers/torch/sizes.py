@@ -12,10 +12,10 @@ from itertools import combinations_with_replacement
 import torch
 
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers.torch_flow import Flow, MisfitError
-from nn2poly.network.readers.torch_nodes import attribute, rule_name
-from nn2poly.network.readers.torch_tracing import Program
-from nn2poly.network.readers.torch_walk import Walk
+from nn2poly.network.readers.torch.flow import Flow, MisfitError
+from nn2poly.network.readers.torch.nodes import attribute, rule_name
+from nn2poly.network.readers.torch.tracing import Program
+from nn2poly.network.readers.torch.walk import Walk
 
 EXAMPLE = "set module.example_input_array = torch.zeros(1, n_features)"
 # Operations that take the inputs apart, and the number of inputs up to which all are tried then.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from nn2poly.errors import NN2PolyError
 from nn2poly.network.builder import NetworkBuilder, Value
-from nn2poly.network.readers.onnx_activations import ACTIVATIONS, activate
-from nn2poly.network.readers.onnx_columns import Columns, Thing
-from nn2poly.network.readers.onnx_constants import MISFITS, fold
-from nn2poly.network.readers.onnx_curves import Curve
-from nn2poly.network.readers.onnx_graph import Node
-from nn2poly.network.readers.onnx_linear import LINEAR, Args, columns, constants, scaled
-from nn2poly.network.readers.onnx_moves import MOVES, move
+from nn2poly.network.readers.onnx.activations import ACTIVATIONS, activate
+from nn2poly.network.readers.onnx.columns import Columns, Thing
+from nn2poly.network.readers.onnx.constants import MISFITS, fold
+from nn2poly.network.readers.onnx.curves import Curve
+from nn2poly.network.readers.onnx.graph import Node
+from nn2poly.network.readers.onnx.linear import LINEAR, Args, columns, constants, scaled
+from nn2poly.network.readers.onnx.moves import MOVES, move
 
 DENSE = ("Gemm", "MatMul")
 

@@ -1,8 +1,8 @@
 """Read PyTorch models: modules, Lightning modules, exported programs and skorch's wrappers.
 
 Any module is read whose forward is a chain of dense layers, normalisations and activations,
-with residual sums. Its operations are traced (`torch_tracing`), then walked through
-(`torch_walk`). A PyTorch module does not say how many inputs it takes; its layers do. Where they
+with residual sums. Its operations are traced (`tracing`), then walked through
+(`walk`). A PyTorch module does not say how many inputs it takes; its layers do. Where they
 leave a doubt, ``module.example_input_array``, Lightning's name for a batch, decides.
 """
 
@@ -16,22 +16,22 @@ from typing import Any
 import numpy as np
 import torch
 
+import nn2poly.network.readers.torch.tracing as tracing
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Network
-from nn2poly.network.readers import torch_tracing
-from nn2poly.network.readers.torch_flow import FloatArray, MisfitError, first_line
-from nn2poly.network.readers.torch_nodes import place, rule_name
-from nn2poly.network.readers.torch_rules import MEASURES
-from nn2poly.network.readers.torch_sizes import (
+from nn2poly.network.readers.torch.flow import FloatArray, MisfitError, first_line
+from nn2poly.network.readers.torch.nodes import place, rule_name
+from nn2poly.network.readers.torch.rules import MEASURES
+from nn2poly.network.readers.torch.sizes import (
     EXAMPLE,
     first_fit,
     is_sliced,
     module_shapes,
     no_size,
 )
-from nn2poly.network.readers.torch_skeleton import unwrap
-from nn2poly.network.readers.torch_tracing import REWRITE, Program
-from nn2poly.network.readers.torch_walk import Walk, refuse_unknown, working_coordinates
+from nn2poly.network.readers.torch.skeleton import unwrap
+from nn2poly.network.readers.torch.tracing import REWRITE, Program
+from nn2poly.network.readers.torch.walk import Walk, refuse_unknown, working_coordinates
 
 # The forwards that only say that there is none.
 NO_FORWARD = ("_forward_unimplemented", "LightningModule.forward")
@@ -61,8 +61,8 @@ def read(model: Any) -> Network:
         if isinstance(model, torch.nn.Module):
             return _read_module(model)
         if isinstance(model, torch.export.ExportedProgram):
-            return _network(torch_tracing.exported_program(model, "the exported program"))
-        from nn2poly.network.readers.torch_skorch import read_net
+            return _network(tracing.exported_program(model, "the exported program"))
+        from nn2poly.network.readers.torch.skorch import read_net
 
         return read_net(model, _read_module)
 
@@ -110,7 +110,7 @@ def _with_forward(model: torch.nn.Module) -> torch.nn.Module:
 def _program(module: torch.nn.Module) -> Program:
     shape = _example_shape(module)
     try:
-        program = torch_tracing.trace(module)
+        program = tracing.trace(module)
     except UnsupportedModelError:
         raise
     except Exception as error:  # a forward may raise anything when it meets a tracer
@@ -128,7 +128,7 @@ def _exported(module: torch.nn.Module, shape: tuple[int, ...] | None, by_fx: Exc
     errors = []
     for candidate in [shape] if shape else module_shapes(module):
         try:
-            program = torch_tracing.export(module, candidate)
+            program = tracing.export(module, candidate)
         except UnsupportedModelError:
             raise
         except Exception as error:

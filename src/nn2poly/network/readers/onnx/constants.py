@@ -11,9 +11,9 @@ import numpy as np
 
 from nn2poly.errors import NN2PolyError
 from nn2poly.network.erf import erf, sigmoid, softplus
-from nn2poly.network.readers.onnx_graph import Graph, Node
-from nn2poly.network.readers.onnx_moves import MOVES, Rest, move
-from nn2poly.network.readers.onnx_tensors import FLOATS, NUMBERS, Array, check_room, decode
+from nn2poly.network.readers.onnx.graph import Graph, Node
+from nn2poly.network.readers.onnx.moves import MOVES, Rest, move
+from nn2poly.network.readers.onnx.tensors import FLOATS, NUMBERS, Array, check_room, decode
 
 # Operations on each number by itself, with NumPy's name for them.
 ELEMENTWISE: dict[str, Callable[..., Any]] = {

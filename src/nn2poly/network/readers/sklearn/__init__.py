@@ -11,14 +11,14 @@ from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder, Value
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
-from nn2poly.network.readers.sklearn_maps import (
+from nn2poly.network.readers.sklearn.maps import (
     check_fitted,
     diagonal,
     is_passthrough,
     sklearn_kind,
 )
-from nn2poly.network.readers.sklearn_mlp import PERCEPTRONS, read_perceptron
-from nn2poly.network.readers.sklearn_steps import (
+from nn2poly.network.readers.sklearn.mlp import PERCEPTRONS, read_perceptron
+from nn2poly.network.readers.sklearn.steps import (
     RawColumns,
     Step,
     flatten,

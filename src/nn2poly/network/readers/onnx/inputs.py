@@ -8,9 +8,9 @@ from typing import Any
 
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder
-from nn2poly.network.readers.onnx_columns import Columns, Thing
-from nn2poly.network.readers.onnx_graph import ML_DOMAIN, Graph, Node
-from nn2poly.network.readers.onnx_tensors import NUMBERS, check_room
+from nn2poly.network.readers.onnx.columns import Columns, Thing
+from nn2poly.network.readers.onnx.graph import ML_DOMAIN, Graph, Node
+from nn2poly.network.readers.onnx.tensors import NUMBERS, check_room
 
 # What keeps the number of columns, on the way to the first matrix.
 KEEPING = ("Identity", "Cast", "Dropout", "Flatten", "Add", "Sub", "Mul", "Div")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers.torch_flow import Flow, numbers
-from nn2poly.network.readers.torch_operations import PARAMETERS, Call
+from nn2poly.network.readers.torch.flow import Flow, numbers
+from nn2poly.network.readers.torch.operations import PARAMETERS, Call
 
 # torch's name → ours, where the parameters have the same names and meanings.
 ACTIVATIONS = {

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nn2poly.network.builder import Value, concatenate
-from nn2poly.network.readers.onnx_graph import Node
-from nn2poly.network.readers.onnx_tensors import Array, check_room
+from nn2poly.network.readers.onnx.graph import Node
+from nn2poly.network.readers.onnx.tensors import Array, check_room
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ import numpy as np
 
 from nn2poly.network.activations import activation, activation_names
 from nn2poly.network.erf import FloatArray
-from nn2poly.network.readers.onnx_constants import ELEMENTWISE, elementwise
-from nn2poly.network.readers.onnx_graph import Graph, Node, arguments
-from nn2poly.network.readers.onnx_tensors import FLOATS, Array
+from nn2poly.network.readers.onnx.constants import ELEMENTWISE, elementwise
+from nn2poly.network.readers.onnx.graph import Graph, Node, arguments
+from nn2poly.network.readers.onnx.tensors import FLOATS, Array
 
 # Operations that are nothing by themselves: only a group can be recognised.
 ONLY_IN_GROUPS = ("Where", "Log", "Pow", "Abs", "Erf", "Sqrt", "Reciprocal")

@@ -9,9 +9,9 @@ import numpy as np
 
 from nn2poly.errors import InvalidInputError
 from nn2poly.network.builder import NetworkBuilder
-from nn2poly.network.readers.onnx_columns import Columns
-from nn2poly.network.readers.onnx_graph import Node
-from nn2poly.network.readers.onnx_linear import (
+from nn2poly.network.readers.onnx.columns import Columns
+from nn2poly.network.readers.onnx.graph import Node
+from nn2poly.network.readers.onnx.linear import (
     Args,
     affine,
     columns,
@@ -20,7 +20,7 @@ from nn2poly.network.readers.onnx_linear import (
     scaled,
     single,
 )
-from nn2poly.network.readers.onnx_tensors import check_room
+from nn2poly.network.readers.onnx.tensors import check_room
 
 # Operators that are an activation of the table without parameters.
 PLAIN = {

@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from nn2poly.network.builder import Value, concatenate
 from nn2poly.network.network import FloatArray
-from nn2poly.network.readers.keras_activations import (
+from nn2poly.network.readers.keras.activations import (
     activation_layer,
     activation_operation,
     apply_function,
     prelu,
 )
-from nn2poly.network.readers.keras_tensor import Step, Tensor, Walk, spread, to_array, unsupported
+from nn2poly.network.readers.keras.tensor import Step, Tensor, Walk, spread, to_array, unsupported
 
 Rule = Callable[[Walk, Step], Tensor]
 IndexArray = npt.NDArray[np.intp]

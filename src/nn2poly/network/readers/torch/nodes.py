@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+import nn2poly.network.readers.torch.rules as rules
 from nn2poly.errors import NN2PolyError, UnsupportedModelError
-from nn2poly.network.readers import torch_rules
-from nn2poly.network.readers.torch_operations import module_name, operation_name
-from nn2poly.network.readers.torch_tracing import Program
+from nn2poly.network.readers.torch.operations import module_name, operation_name
+from nn2poly.network.readers.torch.tracing import Program
 
 # Operations whose result may share the memory of their argument, entries unchanged.
-SHARING = {*torch_rules.MOVES, *torch_rules.CASTS, *torch_rules.DROPOUTS, "getattr"}
+SHARING = {*rules.MOVES, *rules.CASTS, *rules.DROPOUTS, "getattr"}
 
 
 def rule_name(program: Program, node: Node) -> str:

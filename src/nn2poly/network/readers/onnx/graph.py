@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from nn2poly.errors import StorageError, UnsupportedModelError
-from nn2poly.network.readers.onnx_tensors import Array, decode
+from nn2poly.network.readers.onnx.tensors import Array, decode
 
 # Operators changed their meaning often before this version of the standard (2017).
 OLDEST_OPSET = 7

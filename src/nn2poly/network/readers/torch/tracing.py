@@ -20,8 +20,8 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Graph, Node, Proxy, Tracer
 
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers.torch_flow import ROWS
-from nn2poly.network.readers.torch_skeleton import is_leaf, skeleton
+from nn2poly.network.readers.torch.flow import ROWS
+from nn2poly.network.readers.torch.skeleton import is_leaf, skeleton
 
 REWRITE = (
     "write forward as a fixed sequence of layers, or convert the part of the model that is one, "

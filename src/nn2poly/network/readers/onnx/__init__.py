@@ -17,14 +17,14 @@ from nn2poly.errors import MissingDependencyError, StorageError, UnsupportedMode
 from nn2poly.memory import available_bytes, human_bytes
 from nn2poly.network.builder import NetworkBuilder, Value
 from nn2poly.network.network import Network
-from nn2poly.network.readers.onnx_columns import Columns, Thing
-from nn2poly.network.readers.onnx_constants import constants_of
-from nn2poly.network.readers.onnx_curves import Curve, is_group, recognise
-from nn2poly.network.readers.onnx_graph import Graph, Node
-from nn2poly.network.readers.onnx_inputs import Inputs
-from nn2poly.network.readers.onnx_operations import Walk
-from nn2poly.network.readers.onnx_outputs import Ending, find_ending
-from nn2poly.network.readers.onnx_tensors import Array
+from nn2poly.network.readers.onnx.columns import Columns, Thing
+from nn2poly.network.readers.onnx.constants import constants_of
+from nn2poly.network.readers.onnx.curves import Curve, is_group, recognise
+from nn2poly.network.readers.onnx.graph import Graph, Node
+from nn2poly.network.readers.onnx.inputs import Inputs
+from nn2poly.network.readers.onnx.operations import Walk
+from nn2poly.network.readers.onnx.outputs import Ending, find_ending
+from nn2poly.network.readers.onnx.tensors import Array
 
 # The format ends at 2 GiB; reading takes about four times the size of the file.
 LARGEST_FILE = 2**31

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nn2poly.network.readers.onnx_columns import Columns, Thing
-from nn2poly.network.readers.onnx_graph import Node
-from nn2poly.network.readers.onnx_tensors import Array, check_room
+from nn2poly.network.readers.onnx.columns import Columns, Thing
+from nn2poly.network.readers.onnx.graph import Node
+from nn2poly.network.readers.onnx.tensors import Array, check_room
 
 # Stands for the number of rows where a model computes with shapes: a prime that the size of no
 # real array reaches, so that it cannot be taken for anything else.

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from nn2poly.errors import StorageError, UnsupportedModelError
-from nn2poly.network.readers.onnx_constants import constants_of
-from nn2poly.network.readers.onnx_graph import ML_DOMAIN, Graph, Node
+from nn2poly.network.readers.onnx.constants import constants_of
+from nn2poly.network.readers.onnx.graph import ML_DOMAIN, Graph, Node
 
 LINKS = {"Sigmoid": "sigmoid", "Softmax": "softmax", "LogSoftmax": "softmax"}
 # What may stand between the parts of a tail.

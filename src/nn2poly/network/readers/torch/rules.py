@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
+import nn2poly.network.readers.torch.flow as flows
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers import torch_flow
-from nn2poly.network.readers.torch_activations import ACTIVATION_RULES
-from nn2poly.network.readers.torch_flow import (
+from nn2poly.network.readers.torch.activations import ACTIVATION_RULES
+from nn2poly.network.readers.torch.flow import (
     FloatArray,
     Flow,
     MisfitError,
@@ -21,7 +21,7 @@ from nn2poly.network.readers.torch_flow import (
     numbers,
     rearrange,
 )
-from nn2poly.network.readers.torch_operations import Call
+from nn2poly.network.readers.torch.operations import Call
 
 # What only moves entries.
 JOINS = ("cat", "hstack", "stack")
@@ -48,7 +48,7 @@ def _linear(call: Call) -> Flow:
     given = call.parameters()
     bias = given.get("bias")
     weights = numbers(given["weight"]).T
-    return torch_flow.linear(call.args[0], weights, None if bias is None else numbers(bias))
+    return flows.linear(call.args[0], weights, None if bias is None else numbers(bias))
 
 
 def _matmul(call: Call) -> Flow:
@@ -63,7 +63,7 @@ def _matmul(call: Call) -> Flow:
             )
         )
     weights = numbers(matrix)
-    out = torch_flow.linear(flow, weights[:, None] if weights.ndim == 1 else weights)
+    out = flows.linear(flow, weights[:, None] if weights.ndim == 1 else weights)
     return replace(out, shape=out.shape[:-1]) if weights.ndim == 1 else out
 
 
@@ -122,7 +122,7 @@ def _neg(call: Call) -> Flow:
 
 
 def _reduce(call: Call) -> Flow:
-    return torch_flow.reduce(call.target, *call.args, **call.kwargs)
+    return flows.reduce(call.target, *call.args, **call.kwargs)
 
 
 # ---- normalisation ---------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def _cast(call: Call) -> Flow:
 
 
 def _describe(call: Call) -> Any:
-    return torch_flow.describe(call.target, *call.args, **call.kwargs)
+    return flows.describe(call.target, *call.args, **call.kwargs)
 
 
 def _move(call: Call) -> Any:
@@ -214,7 +214,7 @@ def _move(call: Call) -> Any:
 
 
 def _join(call: Call) -> Any:
-    return torch_flow.joined(call.target, *call.args, **call.kwargs)
+    return flows.joined(call.target, *call.args, **call.kwargs)
 
 
 # Rules of operands in any order; all others take a flow first, and constants.

@@ -18,7 +18,7 @@ from nn2poly.arguments import default_names
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.inputs import level_text
 from nn2poly.network.builder import Value, concatenate
-from nn2poly.network.readers.sklearn_maps import (
+from nn2poly.network.readers.sklearn.maps import (
     PROJECTIONS,
     SCALERS,
     check_fitted,

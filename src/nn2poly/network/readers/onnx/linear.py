@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.network.readers.onnx_columns import Columns, Thing, join, size_of
-from nn2poly.network.readers.onnx_constants import part_of_shape
-from nn2poly.network.readers.onnx_graph import ML_DOMAIN, Node
-from nn2poly.network.readers.onnx_moves import ROWS, split_sizes
-from nn2poly.network.readers.onnx_tensors import FLOATS, Array, check_room
+from nn2poly.network.readers.onnx.columns import Columns, Thing, join, size_of
+from nn2poly.network.readers.onnx.constants import part_of_shape
+from nn2poly.network.readers.onnx.graph import ML_DOMAIN, Node
+from nn2poly.network.readers.onnx.moves import ROWS, split_sizes
+from nn2poly.network.readers.onnx.tensors import FLOATS, Array, check_room
 
 Args = list[Thing | None]
 
