@@ -110,13 +110,15 @@ def _best_split(X: FloatArray, squared: FloatArray, smallest: int) -> tuple[int,
     total, n = float(squared.sum()), len(squared)
     best, gain = None, 1e-12 * total * total / n
     for feature in range(min(X.shape[1], MAX_FEATURES)):
-        column = X[:, feature]
-        for threshold in np.unique(np.quantile(column, np.linspace(0, 1, N_THRESHOLDS + 2)[1:-1])):
-            above = column > threshold
-            count, part = int(above.sum()), float(squared[above].sum())
-            if min(count, n - count) < smallest:
-                continue
-            found = part**2 / count + (total - part) ** 2 / (n - count) - total**2 / n
-            if found > gain:
-                best, gain = (feature, float(threshold)), found
+        order = np.argsort(X[:, feature], kind="stable")
+        column, sums = X[order, feature], np.cumsum(squared[order])
+        thresholds = np.unique(np.quantile(column, np.linspace(0, 1, N_THRESHOLDS + 2)[1:-1]))
+        below = np.searchsorted(column, thresholds, side="right")
+        possible = np.minimum(below, n - below) >= smallest
+        if not possible.any():
+            continue
+        below, part = below[possible], sums[below[possible] - 1]
+        found = part**2 / below + (total - part) ** 2 / (n - below) - total**2 / n
+        if found.max() > gain:
+            best, gain = (feature, float(thresholds[possible][found.argmax()])), float(found.max())
     return best
