@@ -19,7 +19,7 @@ from harness import constrained_network, medians, peak_megabytes
 from nn2poly.algebra.reference import convert_by_partitions
 from nn2poly.tables import Table
 
-# inputs, neurons, hidden layers, order, outputs: design §4.
+# inputs, neurons, hidden layers, order, outputs
 SHAPES = [
     (54, 100, 3, 3, 7),
     (100, 100, 3, 3, 1),
