@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nn2poly as n2p
-from nn2poly.conversion import calibrated_network, sample, traces
+from nn2poly.conversion import calibrated_network, rows, traces
 from nn2poly.errors import InvalidInputError
 from nn2poly.network.activations import activation_names
 
@@ -255,13 +255,13 @@ def test_the_callers_data_and_network_are_left_alone(make_network):
 
 def test_a_sample_too_large_to_keep_is_replayed_with_the_same_result(monkeypatch, make_network):
     network = make_network(9, (3, 6, 5, 4, 2), "relu", output="tanh", skips=True, spread=1.0)
-    X, walks, to_fit = uniform(500, 3), [], sample.Sample.to_fit
+    X, walks, to_fit = uniform(500, 3), [], rows.Rows.to_fit
 
     def counted(self):
         walks.append(1)
         return to_fit(self)
 
-    monkeypatch.setattr(sample.Sample, "to_fit", counted)
+    monkeypatch.setattr(rows.Rows, "to_fit", counted)
     kept = n2p.convert(network, 3, data=X).coefficients
     n_kept = len(walks)
     monkeypatch.setattr(traces, "KEPT_NUMBERS", 0)

@@ -1,6 +1,6 @@
 """The calibration study in small: what `benchmarks/calibration.py` measures at length.
 
-Two seeds instead of six, and the plain ridge rival at order 3 alone (the stronger one is in the
+Three seeds instead of six, and the plain ridge rival at order 3 alone (the stronger one is in the
 benchmark); data, networks and rival are the benchmark's own (`benchmarks/studies.py`).
 """
 
@@ -14,7 +14,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import PolynomialFeatures
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-SEEDS = (10, 11)
+SEEDS = (10, 11, 12)
 # Within this of the rival's R² counts as no worse.
 MARGIN = 0.003
 
@@ -65,17 +65,12 @@ def test_nine_in_ten_are_no_worse_than_a_ridge_polynomial_of_the_outputs(results
     assert np.mean(good) >= 0.9
 
 
-def test_one_more_order_hardly_ever_costs_fidelity(studies, results):
+def test_one_more_order_never_costs_fidelity(studies, results):
+    # In the benchmark's wider study, with all data standardised too, about one step in a hundred
+    # does, on rows outside the range of the sample: it lists every one.
     steps = studies.steps(results)
     assert median(step.change for step in steps) > 0
-    # Not never: networks that learnt their few rows by heart (diabetes) can fall, outside the
-    # range of the sample; the benchmark lists every such step.
-    assert np.mean([step.is_fall for step in steps]) <= 0.02
-
-
-def test_standardised_digits_never_fall(studies, results):
-    digits = [r for r in results if r.case.scaling == "standard"]
-    assert not [step for step in studies.steps(digits) if step.is_fall]
+    assert [step for step in steps if step.is_fall] == []
 
 
 def test_the_card_tells_what_new_rows_will_show(results):

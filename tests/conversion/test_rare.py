@@ -8,6 +8,7 @@ import pytest
 import nn2poly as n2p
 from nn2poly.conversion.rare import damp_rare_inputs
 from nn2poly.conversion.sample import read_sample
+from nn2poly.conversion.summary import summarise
 from nn2poly.errors import OutsideRangeWarning
 
 
@@ -45,7 +46,7 @@ def values(pnet, X):
 
 def damped(network, X, max_order):
     sample = read_sample(X, network, None)
-    summary = sample.summarise()
+    summary = summarise(sample)
     working = network.recentered(summary.center, summary.scale)
     return working, damp_rare_inputs(working, sample, summary, max_order)
 

@@ -9,8 +9,11 @@ import pytest
 import torch
 
 import nn2poly as n2p
-from nn2poly.conversion import sample, shrinkage, traces
-from nn2poly.conversion.sample import FOLDS, HELD_OUT, read_sample
+from nn2poly.conversion import rows as rows_module
+from nn2poly.conversion import sample, shrinkage, summary, traces
+from nn2poly.conversion.rows import FOLDS, HELD_OUT
+from nn2poly.conversion.sample import read_sample
+from nn2poly.conversion.summary import summarise
 from nn2poly.errors import InvalidInputError
 
 NAMES = ["a", "b", "c"]
@@ -79,7 +82,7 @@ VESSELS = {
 @pytest.mark.parametrize("n_rows", [40, 1100])
 def test_the_same_rows_give_the_same_polynomial(network, vessel, n_rows):
     """1100 rows are more than one chunk of an array, and all of them are stretched."""
-    assert sample.BATCH_ROWS < 1100
+    assert rows_module.BATCH_ROWS < 1100
     X = rows(n_rows)
     expected, found = fit(network, X), fit(network, VESSELS[vessel](X))
     size = np.abs(expected.expand().coefficients).max()
@@ -96,7 +99,7 @@ def test_the_same_rows_give_the_same_polynomial(network, vessel, n_rows):
 def test_the_chunks_of_an_array_do_not_matter(monkeypatch, network, size):
     X = rows(1100)
     expected = coefficients(network, X)
-    monkeypatch.setattr(sample, "BATCH_ROWS", size)
+    monkeypatch.setattr(rows_module, "BATCH_ROWS", size)
     np.testing.assert_allclose(coefficients(network, X), expected, rtol=0, atol=1e-9)
 
 
@@ -312,7 +315,7 @@ def test_sorted_rows_are_dealt_evenly(network):
     """Of any stretch of sorted data about a fifth is held out, and every fold has its share."""
     n = 4000
     X = np.column_stack([np.arange(n), np.zeros(n), np.zeros(n)])
-    batches = list(read_sample(X, network, None).to_fit())
+    batches = list(read_sample(X, network, None).rows.to_fit())
     folds = [
         np.concatenate([b.X[b.ends[k] : b.ends[k + 1], 0] for b in batches]) for k in range(FOLDS)
     ]
@@ -325,27 +328,27 @@ def test_sorted_rows_are_dealt_evenly(network):
 
 
 def test_at_most_so_many_held_out_rows_are_kept(monkeypatch, network):
-    monkeypatch.setattr(sample, "MAX_HELD_OUT", 50)
+    monkeypatch.setattr(summary, "MAX_HELD_OUT", 50)
     X = rows(1000)
-    kept = read_sample(X, network, None).summarise().held_out
+    kept = summarise(read_sample(X, network, None)).held_out
     assert len(kept) == 50
     allowed = {row.tobytes() for row in X[held_out_mask(1000)]}
     assert {row.tobytes() for row in kept} <= allowed
 
 
 def test_the_held_out_rows_that_are_kept_come_from_all_of_the_data(monkeypatch, network):
-    monkeypatch.setattr(sample, "MAX_HELD_OUT", 50)
+    monkeypatch.setattr(summary, "MAX_HELD_OUT", 50)
     X = np.sort(rows(1000), axis=0)
-    kept = read_sample(X, network, None).summarise().held_out
+    kept = summarise(read_sample(X, network, None)).held_out
     assert kept[:, 0].max() > 0.8
     assert kept[:, 0].min() < -0.8
 
 
 def test_the_held_out_rows_that_are_kept_are_evenly_spaced(monkeypatch, network):
-    monkeypatch.setattr(sample, "MAX_HELD_OUT", 50)
+    monkeypatch.setattr(summary, "MAX_HELD_OUT", 50)
     numbers = np.arange(3000.0)[:, None] * np.ones((1, 3))
     for data in (numbers, cut(numbers, 100), cut(numbers, 1, 40)):
-        kept = read_sample(data, network, None).summarise().held_out[:, 0]
+        kept = summarise(read_sample(data, network, None)).held_out[:, 0]
         assert 25 <= len(kept) <= 50
         gaps = np.diff([0.0, *kept, 3000.0])
         assert gaps.max() < 2.5 * np.median(gaps)
@@ -386,7 +389,7 @@ def test_a_weight_of_two_is_a_row_twice(monkeypatch, network):
 
 def test_the_centre_and_scale_are_the_weighted_moments_of_the_rows_to_fit(network):
     X, weights = 5 + 3 * rows(3000), np.random.default_rng(1).uniform(0, 2, 3000)
-    summary = read_sample(X, network, weights).summarise()
+    summary = summarise(read_sample(X, network, weights))
     kept = ~held_out_mask(3000)
     mean = np.average(X[kept], axis=0, weights=weights[kept])
     deviation = np.sqrt(np.average((X[kept] - mean) ** 2, axis=0, weights=weights[kept]))
@@ -397,7 +400,7 @@ def test_the_centre_and_scale_are_the_weighted_moments_of_the_rows_to_fit(networ
 
 def test_moments_survive_a_large_offset(network):
     X = 1e9 + rows(3000)
-    summary = read_sample(X, network, None).summarise()
+    summary = summarise(read_sample(X, network, None))
     kept = ~held_out_mask(3000)
     np.testing.assert_allclose(summary.scale, X[kept].std(axis=0), rtol=1e-6)
 

@@ -17,6 +17,7 @@ from nn2poly.inputs import as_matrix, matching_names
 from nn2poly.links import labels, probabilities
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
+from nn2poly.streams import read_evenly
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -49,7 +50,9 @@ def fidelity(model: Any, poly: Approximation, X: Any) -> FidelityCard:
     poly
         Its polynomial, explicit or in factored form.
     X
-        Array or data frame (n, p) in raw units, best rows that the conversion did not see.
+        Array or data frame (n, p) in raw units, best rows that the conversion did not see;
+        or a stream of them (a data file, an Arrow dataset, a lazy frame, a Dask collection),
+        of which an even choice of at most 200,000 rows is compared.
 
     Returns
     -------
@@ -65,9 +68,13 @@ def fidelity(model: Any, poly: Approximation, X: Any) -> FidelityCard:
     """
     network = read_network(model)
     _check_pair(network, poly)
-    names = matching_names(X, poly.feature_names, network.feature_names)
-    rows = as_matrix(X, feature_names=names, n_features=network.n_features, where="X")
+    rows = read_evenly(X, lambda table: _matrix(table, network, poly))
     return make_card(network, poly, rows)
+
+
+def _matrix(X: Any, network: Network, poly: Approximation) -> FloatArray:
+    names = matching_names(X, poly.feature_names, network.feature_names)
+    return as_matrix(X, feature_names=names, n_features=network.n_features, where="X")
 
 
 def make_card(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.conversion.sample import Sample
+from nn2poly.conversion.rows import Rows, Sample
 from nn2poly.errors import InvalidInputError
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.terms import parse_term
@@ -33,11 +34,11 @@ def find_binary(sample: Sample) -> Binary:
     high value in every row: an encoder writes them side by side.
     """
     low, high = _range(sample)
-    is_binary, high_count, together, n_rows = _occurrences(sample, low, high)
+    found = _occurrences(sample, low, high)
     factors: list[tuple[int, ...]] = []
-    columns = np.flatnonzero(is_binary).tolist()
+    columns = np.flatnonzero(found.is_binary).tolist()
     while columns:
-        run = _one_hot_run(columns, high_count, together, n_rows)
+        run = _one_hot_run(columns, found)
         factors.append(tuple(run))
         columns = columns[len(run) :]
     return Binary(low, high, tuple(factors))
@@ -55,7 +56,7 @@ def given_binary(binary: Any, sample: Sample, names: Sequence[str]) -> Binary:
     groups = [[g] if isinstance(g, str | int | np.integer) else list(g) for g in binary]
     factors = tuple(tuple(parse_term(tuple(group), names)) for group in groups)
     low, high = _range(sample)
-    is_binary, *_ = _occurrences(sample, low, high)
+    is_binary = _occurrences(sample, low, high).is_binary
     for j in (j for factor in factors for j in factor):
         if not is_binary[j]:
             raise InvalidInputError(
@@ -80,42 +81,70 @@ def fold_binary(poly: Polynomial, binary: Binary) -> Polynomial:
 
 
 def _range(sample: Sample) -> tuple[FloatArray, FloatArray]:
+    return sample.over(_part_range, _wider)
+
+
+def _part_range(rows: Rows) -> tuple[FloatArray, FloatArray]:
     low: Any = np.inf
     high: Any = -np.inf
-    for X, _ in sample.batches():
+    for X, _ in rows.batches():
         low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
     return low, high
 
 
-def _occurrences(
-    sample: Sample, low: FloatArray, high: FloatArray
-) -> tuple[npt.NDArray[np.bool_], FloatArray, FloatArray, int]:
-    """Tell which columns are binary, how often each is high, and how often two are."""
+def _wider(
+    one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
+
+
+@dataclass(frozen=True)
+class _Occurrences:
+    """Which columns are binary, how often each is high, and how often two are."""
+
+    is_binary: npt.NDArray[np.bool_]
+    high_count: FloatArray
+    together: FloatArray
+    n_rows: int
+
+    def __add__(self, other: _Occurrences) -> _Occurrences:
+        return _Occurrences(
+            self.is_binary & other.is_binary,
+            self.high_count + other.high_count,
+            self.together + other.together,
+            self.n_rows + other.n_rows,
+        )
+
+
+def _occurrences(sample: Sample, low: FloatArray, high: FloatArray) -> _Occurrences:
+    work = partial(_part_occurrences, low=low, high=high)
+    return sample.over(work, _Occurrences.__add__)
+
+
+def _part_occurrences(rows: Rows, low: FloatArray, high: FloatArray) -> _Occurrences:
     is_binary, n_rows = low < high, 0
-    for X, _ in sample.batches():
+    for X, _ in rows.batches():
         is_binary = is_binary & ((low == X) | (high == X)).all(axis=0)
         n_rows += len(X)
         if not is_binary.any():
             break
     count, together = np.zeros(len(low)), np.zeros((len(low), len(low)))
     if is_binary.any():
-        for X, _ in sample.batches():
+        for X, _ in rows.batches():
             indicator = ((high == X) & is_binary).astype(np.float64)
             count += indicator.sum(axis=0)
             together += indicator.T @ indicator
-    return is_binary, count, together, n_rows
+    return _Occurrences(is_binary, count, together, n_rows)
 
 
-def _one_hot_run(
-    columns: list[int], high_count: FloatArray, together: FloatArray, n_rows: int
-) -> list[int]:
+def _one_hot_run(columns: list[int], found: _Occurrences) -> list[int]:
     """Extend from the first column while no two are high together and until always one is."""
-    run, covered = [columns[0]], high_count[columns[0]]
+    run, covered = [columns[0]], found.high_count[columns[0]]
     for j in columns[1:]:
-        if j != run[-1] + 1 or together[j, run].any():
+        if j != run[-1] + 1 or found.together[j, run].any():
             break
         run.append(j)
-        covered += high_count[j]
-        if covered == n_rows:
+        covered += found.high_count[j]
+        if covered == found.n_rows:
             return run
     return columns[:1]

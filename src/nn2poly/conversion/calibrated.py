@@ -11,6 +11,7 @@ polynomials so far got wrong. Cost: a few forward passes, whatever the number of
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +19,11 @@ import numpy.typing as npt
 from nn2poly.algebra.graded import at_degree
 from nn2poly.conversion.engine import Expansions
 from nn2poly.conversion.rare import damp_rare_inputs, restore_slopes
-from nn2poly.conversion.sample import Sample, Summary
+from nn2poly.conversion.rows import Sample
 from nn2poly.conversion.series import LINEAR
 from nn2poly.conversion.shrinkage import fit_activations, fit_weights
-from nn2poly.conversion.traces import Trace, Traces
+from nn2poly.conversion.summary import Summary
+from nn2poly.conversion.traces import Sums, Trace, Traces, Walk
 from nn2poly.network.network import Layer, Network
 
 FloatArray = npt.NDArray[np.float64]
@@ -64,7 +66,7 @@ def calibrate(
         expansions.append(expansion)
         if index < len(network.layers):
             traces.advance(fitted, index, expansion)
-    return restore_slopes(network, fitted, sample, summary), tuple(expansions)
+    return restore_slopes(network, fitted, summary), tuple(expansions)
 
 
 def _with_layer(network: Network, index: int, layer: Layer) -> Network:
@@ -81,22 +83,27 @@ def _linear(network: Network, index: int, expansions: list[FloatArray]) -> Float
 
 def _fit_layer(network: Network, index: int, traces: Traces, max_order: int) -> FloatArray:
     """Accumulate the moments of [1, parts of the powers, true value] and solve."""
-    width = network.layers[index - 1].n_outputs
-    moments = np.zeros((traces.n_folds, width, 0, 0))
-    for trace in traces:
-        series = traces.powers(trace, network, index)
-        places = [(m, m + k) for m, parts in enumerate(series, start=1) for k in range(len(parts))]
-        columns = [part for parts in series for part in parts]
-        if not moments.size:
-            unit = _size_of_summands(network, index, trace)
-            moments = np.zeros((traces.n_folds, width, len(columns) + 2, len(columns) + 2))
-        _add_moments(moments, [*columns, traces.true_output(trace, index)], trace)
-    coefficients = fit_activations(moments, [m for m, _ in places], unit)
-    expansion = np.zeros((max_order + 1, max_order + 1, width))
+    sums = traces.total(index, partial(_activation_moments, fitted=network, index=index))
+    places, unit = sums.first
+    coefficients = fit_activations(sums.arrays[0], [m for m, _ in places], unit)
+    expansion = np.zeros((max_order + 1, max_order + 1, network.layers[index - 1].n_outputs))
     expansion[0, 0] = coefficients[0]
     for (m, degree), row in zip(places, coefficients[1:], strict=True):
         expansion[m, degree] = row
     return expansion
+
+
+def _activation_moments(walk: Walk, trace: Trace, fitted: Network, index: int) -> Sums:
+    """Sum the moments (folds, h, q + 1, q + 1) of [1, parts of the powers, true value]."""
+    series = walk.powers(trace, fitted, index)
+    places = [(m, m + k) for m, parts in enumerate(series, start=1) for k in range(len(parts))]
+    columns = [part for parts in series for part in parts]
+    truth = walk.true_output(trace, index)
+    size = len(columns) + 2
+    moments = np.zeros((walk.n_folds, truth.shape[1], size, size))
+    _add_moments(moments, [*columns, truth], trace)
+    largest = 0.0 if trace.stretched else float(np.max(np.abs(truth)))
+    return Sums((moments,), largest, (places, _size_of_summands(fitted, index, trace)))
 
 
 def _size_of_summands(network: Network, index: int, trace: Trace) -> FloatArray:
@@ -122,25 +129,10 @@ def _add_moments(moments: FloatArray, columns: list[FloatArray], trace: Trace) -
 
 def _refit(network: Network, index: int, traces: Traces) -> Layer:
     """Change a layer's weights so that its polynomial potentials come closer to the true ones."""
-    layer, sources = network.layers[index - 1], network.sources(index)
-    k, h = sum(len(matrix) for _, matrix in sources), layer.n_outputs
-    n_folds = traces.n_folds
-    gram, cross = np.zeros((n_folds, k + 1, k + 1)), np.zeros((n_folds, k + 1, h))
-    square, spread = np.zeros((n_folds, h)), np.zeros((2, h))
-    for trace in traces:
-        values = [trace.value(source) for source, _ in sources]
-        inputs = np.hstack([np.ones((len(trace.weights), 1)), *values])
-        truth = traces.potential(trace, index)
-        residual = truth - layer.bias
-        for value, (_, matrix) in zip(values, sources, strict=True):
-            residual -= value @ matrix
-        spread += np.stack([trace.weights @ truth, trace.weights @ truth**2])
-        for fold, rows in trace.folds():
-            weighted = trace.weighted(inputs, rows)
-            gram[fold] += weighted.T @ inputs[rows]
-            cross[fold] += weighted.T @ residual[rows]
-            square[fold] += trace.weights[rows] @ residual[rows] ** 2
-    unit = np.ones(h)
+    layer = network.layers[index - 1]
+    sums = traces.total(index, partial(_weight_moments, fitted=network, index=index))
+    gram, cross, square, spread = sums.arrays
+    unit = np.ones(layer.n_outputs)
     if index == len(network.layers):
         # Outputs may differ in unit: each counts in units of its own variance.
         first, second = spread / gram[:, 0, 0].sum()
@@ -148,6 +140,27 @@ def _refit(network: Network, index: int, traces: Traces) -> Layer:
         unit = np.maximum(variance, 1e-12 * variance.max() + 1e-300)
     change = fit_weights(gram, cross, square, unit)
     return layer if change is None else _changed(layer, change)
+
+
+def _weight_moments(walk: Walk, trace: Trace, fitted: Network, index: int) -> Sums:
+    """Sum the moments of a layer's inputs with what is left of its true potentials."""
+    layer, sources = fitted.layers[index - 1], fitted.sources(index)
+    values = [trace.value(source) for source, _ in sources]
+    inputs = np.hstack([np.ones((len(trace.weights), 1)), *values])
+    truth = walk.potential(trace, index)
+    residual = truth - layer.bias
+    for value, (_, matrix) in zip(values, sources, strict=True):
+        residual -= value @ matrix
+    k, h = inputs.shape[1], layer.n_outputs
+    gram, cross = np.zeros((walk.n_folds, k, k)), np.zeros((walk.n_folds, k, h))
+    square = np.zeros((walk.n_folds, h))
+    for fold, rows in trace.folds():
+        weighted = trace.weighted(inputs, rows)
+        gram[fold] = weighted.T @ inputs[rows]
+        cross[fold] = weighted.T @ residual[rows]
+        square[fold] = trace.weights[rows] @ residual[rows] ** 2
+    spread = np.stack([trace.weights @ truth, trace.weights @ truth**2])
+    return Sums((gram, cross, square, spread))
 
 
 def _changed(layer: Layer, change: FloatArray) -> Layer:

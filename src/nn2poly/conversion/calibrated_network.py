@@ -15,7 +15,8 @@ from nn2poly.assess.fidelity import make_card, mean_r2
 from nn2poly.conversion.calibrated import calibrate
 from nn2poly.conversion.engine import walk
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
-from nn2poly.conversion.sample import Sample, Summary
+from nn2poly.conversion.rows import Sample
+from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.errors import InvalidInputError
 from nn2poly.network.network import Network
 
@@ -26,7 +27,7 @@ Path = tuple[tuple[int, int, float], ...]
 # "auto" tries orders up to this one, and polynomials up to so many terms.
 MAX_AUTO_ORDER, MAX_AUTO_TERMS = 6, 2_000_000
 # Rows on which the share of each layer in the error is measured.
-LAYER_ROWS = 2_000
+LAYER_ROWS = 500
 
 
 def calibrated_network(
@@ -41,7 +42,7 @@ def calibrated_network(
     """Calibrate at one order, or (None) at the smallest that reaches ``target_r2``."""
     target = _check_target(target_r2)
     report("reading the sample")
-    summary = sample.summarise()
+    summary = summarise(sample)
     _check_rows(summary, order)
     # A column that does not vary keeps the scale that the network itself gives it.
     scale = np.where(summary.low == summary.high, network.scale, summary.scale)

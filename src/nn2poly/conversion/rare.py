@@ -11,21 +11,21 @@ damped to it, but only for inputs where probes beyond the sample show that this 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.conversion.sample import Sample, Summary
+from nn2poly.conversion.rows import Rows, Sample
 from nn2poly.conversion.series import LINEAR
 from nn2poly.conversion.shrinkage import fit_activations
+from nn2poly.conversion.summary import Summary
 from nn2poly.network.network import Layer, Network, map_inputs
 
 FloatArray = npt.NDArray[np.float64]
 
 # Deviations at which an input is clipped; the slope below which it counts as rare.
 CLIP, RARE = 3.0, 0.5
-# Rows over which a slope is averaged.
-SLOPE_ROWS = 200
 # Probes: one input at so many times its sample extremes, the others at their mean. The
 # damping stays if the error there is at most so many times the error without it.
 REACH, FACTOR = 3.0, 4.0
@@ -51,12 +51,12 @@ def constant_inputs(network: Network, summary: Summary) -> npt.NDArray[np.intp]:
     return np.flatnonzero((summary.low == summary.high) & (not linear))
 
 
-def restore_slopes(network: Network, fitted: Network, sample: Sample, summary: Summary) -> Network:
+def restore_slopes(network: Network, fitted: Network, summary: Summary) -> Network:
     """Give constant inputs their average slope back, as a skip to the output layer."""
     columns = constant_inputs(network, summary)
     if not len(columns):
         return fitted
-    z = network.to_working(next(iter(sample.to_fit())).X[:SLOPE_ROWS])
+    z = network.to_working(summary.first)
     skip = np.zeros((network.n_features, network.n_outputs))
     for j in columns.tolist():
         step = np.zeros(network.n_features)
@@ -75,12 +75,20 @@ def _output_potential(network: Network, z: FloatArray) -> FloatArray:
 
 def _clipped_slopes(network: Network, sample: Sample) -> FloatArray:
     """Regress clip(z) on z for every input: 1 for a well-behaved one, small for a rare one."""
-    cross, square = np.zeros(network.n_features), np.zeros(network.n_features)
-    for batch in sample.to_fit():
+    cross, square = sample.over(partial(_clipped_sums, network=network), np.add)
+    slopes: FloatArray = np.ones(network.n_features)
+    np.divide(cross, square, out=slopes, where=square > 1e-20)
+    return slopes
+
+
+def _clipped_sums(rows: Rows, network: Network) -> FloatArray:
+    """Sum z·clip(z) and z² of every input: (2, p)."""
+    sums = np.zeros((2, network.n_features))
+    for batch in rows.to_fit():
         z = network.to_working(batch.X)
-        cross += batch.weights @ (z * np.clip(z, -CLIP, CLIP))
-        square += batch.weights @ z**2
-    return np.divide(cross, square, out=np.ones_like(cross), where=square > 1e-20)
+        sums[0] += batch.weights @ (z * np.clip(z, -CLIP, CLIP))
+        sums[1] += batch.weights @ z**2
+    return sums
 
 
 def _probed(
@@ -103,15 +111,20 @@ def _probed(
 
 def _first_layer(network: Network, sample: Sample, max_order: int) -> FloatArray:
     """Fit the first layer's activations on plain powers of its potentials: (Q + 1, h)."""
+    moments = sample.over(partial(_first_moments, network=network, max_order=max_order), np.add)
+    return fit_activations(np.stack([moments, moments]) / 2, range(1, max_order + 1))
+
+
+def _first_moments(rows: Rows, network: Network, max_order: int) -> FloatArray:
+    """Sum the moments (h, Q + 2, Q + 2) of powers of the first potentials and true values."""
     layer = network.layers[0]
-    size = max_order + 2
-    moments = np.zeros((1, layer.n_outputs, size, size))
-    for batch in sample.to_fit():
+    moments = np.zeros((layer.n_outputs, max_order + 2, max_order + 2))
+    for batch in rows.to_fit():
         v = network.to_working(batch.X) @ _from_input(network)
         columns = [v**m for m in range(max_order + 1)] + [layer.activation(v + layer.bias)]
         stacked = np.stack(columns, axis=-1)
-        moments[0] += np.einsum("n,nha,nhb->hab", batch.weights, stacked, stacked, optimize=True)
-    return fit_activations(np.concatenate([moments, moments]) / 2, range(1, max_order + 1))
+        moments += np.einsum("n,nha,nhb->hab", batch.weights, stacked, stacked, optimize=True)
+    return moments
 
 
 def _from_input(network: Network) -> FloatArray:

@@ -1,196 +1,22 @@
-"""The sample of a calibration: checked batches that can be walked again and again.
-
-Rows are dealt by the golden-ratio sequence: row i has the number frac(i·φ), evenly spread
-whatever the order of the data. Numbers below `HELD_OUT` are kept for the card and never
-fitted; the rest are dealt to `FOLDS` folds on which shrinkage is judged.
-"""
+"""What users pass as data, checked and turned into a sample that can be walked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import real_array
+from nn2poly.conversion.elsewhere import dask_sample
+from nn2poly.conversion.rows import MIN_ROWS_TO_HOLD_OUT, LocalSample, Rows, Sample, chunks
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import frame_columns
 from nn2poly.network.network import Network
+from nn2poly.streams import is_dask, open_stream
 
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-
-GOLDEN = 0.6180339887498949
-HELD_OUT, FOLDS = 0.2, 5
-# Below this many rows none can be spared: all are fitted, and the card says so.
-MIN_ROWS_TO_HOLD_OUT = 20
-# Held-out rows that are kept for the card, and the rows of one batch of an array.
-MAX_HELD_OUT = 20_000
-BATCH_ROWS = 1024
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Rows to fit, sorted by fold: fold k is ``ends[k]:ends[k+1]``.
-
-    Parameters
-    ----------
-    X
-        Array (n, p) in raw units.
-    weights
-        Array (n,).
-    ends
-        Array (FOLDS + 1,).
-    index
-        Array (n,): the numbers of the rows in the sample.
-    """
-
-    X: FloatArray
-    weights: FloatArray
-    ends: IntArray
-    index: IntArray
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What one pass over the sample tells.
-
-    Parameters
-    ----------
-    n_rows
-        Rows to fit.
-    center, scale, low, high
-        Arrays (p,): weighted mean and deviation, and range, of the rows to fit.
-    held_out
-        Array (n, p): the rows for the card.
-    seen_low, seen_high
-        Arrays (p,): range of all rows.
-    """
-
-    n_rows: int
-    center: FloatArray
-    scale: FloatArray
-    low: FloatArray
-    high: FloatArray
-    held_out: FloatArray
-    seen_low: FloatArray
-    seen_high: FloatArray
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Data that can be iterated over again; see `read_sample`."""
-
-    batches: Callable[[], Iterator[tuple[FloatArray, FloatArray]]]
-    hold_out: bool
-
-    def to_fit(self) -> Iterator[Batch]:
-        """Walk the rows that may be fitted."""
-        lowest = HELD_OUT if self.hold_out else 0.0
-        for X, weights, index in self._numbered():
-            numbers = _dealt(index)
-            rows = np.flatnonzero(numbers >= lowest)
-            if not len(rows):
-                continue
-            share = (numbers[rows] - lowest) / (1 - lowest)
-            folds = np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1)
-            order = rows[np.argsort(folds, kind="stable")]
-            ends = np.searchsorted(np.sort(folds), np.arange(FOLDS + 1))
-            yield Batch(X[order], weights[order], ends, index[order])
-
-    def summarise(self) -> Summary:
-        """Pass over all rows once: moments and range of those to fit, and the held-out rows."""
-        fitted, everything, kept = _Moments(), _Moments(), _Kept()
-        for X, weights, index in self._numbered():
-            fit = _dealt(index) >= (HELD_OUT if self.hold_out else 0.0)
-            everything.add(X, weights)
-            if fit.any():
-                fitted.add(X[fit], weights[fit])
-            kept.add(X[~fit] if self.hold_out else X)
-        if not fitted.n_rows or not len(kept.rows()):
-            raise InvalidInputError(
-                "The sample is too small to calibrate on.",
-                where="data",
-                expected="rows with a positive weight, hundreds if possible",
-                found=f"{everything.n_rows} of them, none left to fit or to check on",
-            )
-        return fitted.summary(kept.rows(), everything.low, everything.high)
-
-    def _numbered(self) -> Iterator[tuple[FloatArray, FloatArray, IntArray]]:
-        """Walk the rows that have weight, with their numbers in the sample."""
-        begin = 0
-        for X, weights in self.batches():
-            index = np.arange(begin, begin + len(X), dtype=np.intp)
-            begin += len(X)
-            heavy = weights > 0
-            yield (X, weights, index) if heavy.all() else (X[heavy], weights[heavy], index[heavy])
-
-
-def _dealt(index: IntArray) -> FloatArray:
-    """Give every row its number in [0, 1)."""
-    return np.asarray((index * GOLDEN) % 1.0, dtype=np.float64)
-
-
-class _Kept:
-    """An even choice of at most MAX_HELD_OUT rows of a stream of unknown length."""
-
-    def __init__(self) -> None:
-        self._parts: list[FloatArray] = []
-        self._every, self._seen, self._count = 1, 0, 0
-
-    def add(self, X: FloatArray) -> None:
-        """Add rows X (n, p), of which every k-th is kept."""
-        first = -self._seen % self._every
-        self._seen += len(X)
-        self._parts.append(X[first :: self._every])
-        self._count += len(self._parts[-1])
-        while self._count > MAX_HELD_OUT:
-            self._every *= 2
-            self._parts = [self.rows()[::2]]
-            self._count = len(self._parts[0])
-
-    def rows(self) -> FloatArray:
-        """Give what was kept."""
-        return np.concatenate(self._parts)
-
-
-class _Moments:
-    """Weighted mean and variance, added batch by batch (Chan's update), and the range."""
-
-    def __init__(self) -> None:
-        self.n_rows, self.total = 0, 0.0
-        self.mean: Any = 0.0
-        self.square: Any = 0.0
-        self.low: Any = np.inf
-        self.high: Any = -np.inf
-
-    def add(self, X: FloatArray, weights: FloatArray) -> None:
-        """Add rows X (n, p) with their weights (n,)."""
-        self.n_rows += len(X)
-        if not len(X):
-            return
-        self.low, self.high = (
-            np.minimum(self.low, X.min(axis=0)),
-            np.maximum(self.high, X.max(axis=0)),
-        )
-        added = float(weights.sum())
-        mean = weights @ X / added
-        delta, total = mean - self.mean, self.total + added
-        self.square = (
-            self.square + weights @ (X - mean) ** 2 + delta**2 * self.total * added / total
-        )
-        self.mean = self.mean + delta * added / total
-        self.total = total
-
-    def summary(self, held_out: FloatArray, low: FloatArray, high: FloatArray) -> Summary:
-        """Finish; ``low`` and ``high`` are the range of all rows."""
-        scale = np.sqrt(self.square / self.total)
-        # A column that does not vary has no scale of its own.
-        flat = scale <= 1e-12 * np.maximum(np.abs(self.mean), 1e-300)
-        scale = np.where(flat, 1.0, scale)
-        return Summary(self.n_rows, self.mean, scale, self.low, self.high, held_out, low, high)
 
 
 def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None) -> Sample:
@@ -199,9 +25,10 @@ def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None
     Parameters
     ----------
     data
-        An array or data frame (n, p); or batches: a list of arrays or frames, any other
-        iterable that can be walked more than once, or a function that returns a new
-        iterator. A batch may be a pair (X, weights).
+        An array or data frame (n, p); a stream (see `nn2poly.streams`) or a Dask collection;
+        or batches: a list of arrays or frames, any other iterable that can be walked more
+        than once, or a function that returns a new iterator. A batch may be a pair
+        (X, weights).
     sample_weight
         Array (n,) of weights for the rows of an array or frame.
 
@@ -209,17 +36,27 @@ def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None
     -------
     Sample
     """
-    if not _is_batches(data):
-        X = network.check_data(data, where="data")
-        weights = _weights(sample_weight, len(X), "sample_weight")
-        enough = np.count_nonzero(weights) >= MIN_ROWS_TO_HOLD_OUT
-        return Sample(lambda: _chunks(X, weights), bool(enough))
+    if is_dask(data):
+        _check_no_weights(sample_weight)
+        return dask_sample(data, network)
+    stream = open_stream(data)
+    if stream is not None or _is_batches(data):
+        batches = data if stream is None else stream
+        _check_no_weights(sample_weight)
+        enough = _has_rows(batches, network)
+        return LocalSample(Rows(lambda: _checked_batches(batches, network), enough))
+    X = network.check_data(data, where="data")
+    weights = _weights(sample_weight, len(X), "sample_weight")
+    enough = bool(np.count_nonzero(weights) >= MIN_ROWS_TO_HOLD_OUT)
+    return LocalSample(Rows(lambda: chunks(X, weights), enough))
+
+
+def _check_no_weights(sample_weight: npt.ArrayLike | None) -> None:
     if sample_weight is not None:
         raise InvalidInputError(
             "sample_weight goes with an array or a data frame.",
             remedy="with batches, let each one be a pair (X, weights)",
         )
-    return Sample(lambda: _checked_batches(data, network), _has_rows(data, network))
 
 
 def _has_rows(data: Any, network: Network) -> bool:
@@ -234,6 +71,8 @@ def _has_rows(data: Any, network: Network) -> bool:
 
 def sample_columns(data: Any) -> tuple[str, ...] | None:
     """Give the column names that the data bring: of a frame, or of the first batch's."""
+    if (stream := None if is_dask(data) else open_stream(data)) is not None:
+        return frame_columns(next(stream(), None))
     if not _is_batches(data):
         return frame_columns(data)
     first = next(iter(data() if callable(data) else data), None) if _again(data) else None
@@ -278,7 +117,7 @@ def _checked_batches(data: Any, network: Network) -> Iterator[tuple[FloatArray, 
         X, given = _pair(part, number)
         rows = network.check_data(X, where=f"data, batch {number}")
         weights = _weights(given, len(rows), f"weights of batch {number}")
-        yield from _chunks(rows, weights)
+        yield from chunks(rows, weights)
         empty = False
     if empty:
         raise InvalidInputError(
@@ -299,11 +138,6 @@ def _pair(part: Any, number: int) -> tuple[Any, Any]:
             found=f"{len(part)} parts",
         )
     return part
-
-
-def _chunks(X: FloatArray, weights: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-    for begin in range(0, len(X), BATCH_ROWS):
-        yield X[begin : begin + BATCH_ROWS], weights[begin : begin + BATCH_ROWS]
 
 
 def _weights(values: npt.ArrayLike | None, n_rows: int, where: str) -> FloatArray:

@@ -137,10 +137,12 @@ def fit_weights(
     best = int(errors.argmin())
     if not errors[best] < alone:
         return None
-    return list(_ridge_path(total, crossed))[best]
+    return next(_ridge_path(total, crossed, WEIGHT_RIDGES[best : best + 1]))
 
 
-def _ridge_path(gram: FloatArray, cross: FloatArray) -> Iterator[FloatArray]:
+def _ridge_path(
+    gram: FloatArray, cross: FloatArray, ridges: Sequence[float] = WEIGHT_RIDGES
+) -> Iterator[FloatArray]:
     """Solve for every ridge strength from one eigendecomposition; the bias is not shrunk."""
     weight = gram[0, 0]
     mean = gram[0, 1:] / weight
@@ -149,7 +151,7 @@ def _ridge_path(gram: FloatArray, cross: FloatArray) -> Iterator[FloatArray]:
     # Below rounding there is nothing to learn from: such directions keep their weights.
     values = np.where(values > 1e-14 * np.trace(gram[1:, 1:]), values, 0.0)
     projected = vectors.T @ (cross[1:] - np.outer(mean, cross[0]))
-    for ridge in WEIGHT_RIDGES:
+    for ridge in ridges:
         shrunk = np.where(values > 0, values + ridge * values.mean(), np.inf)
         slopes = vectors @ (projected / shrunk[:, None])
         yield np.vstack([cross[0] / weight - mean @ slopes, slopes])

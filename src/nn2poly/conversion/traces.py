@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from operator import add
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +14,15 @@ import numpy.typing as npt
 from nn2poly.algebra.graded import Graded, combine, powers
 from nn2poly.algebra.rays import RayProduct
 from nn2poly.conversion.engine import affine
-from nn2poly.conversion.sample import FOLDS, Batch, Sample, Summary
+from nn2poly.conversion.rows import (
+    FOLDS,
+    Batch,
+    LocalSample,
+    Rows,
+    Sample,
+    sorted_batch,
+)
+from nn2poly.conversion.summary import Summary
 from nn2poly.network.network import Network
 
 FloatArray = npt.NDArray[np.float64]
@@ -71,59 +82,95 @@ class Trace:
         return np.broadcast_to(total, (len(self.weights), total.shape[1]))
 
 
-class Traces:
-    """All batches of a sample, with a stretched copy of some rows, layer after layer.
+@dataclass(frozen=True)
+class Sums:
+    """What a pass over the traces adds up: arrays, the largest output, what the first one told."""
 
-    A row stretched away from the centre is where a polynomial runs wild first; the true
-    network is asked there too, with a small weight.
+    arrays: tuple[FloatArray, ...]
+    largest: float = 0.0
+    first: tuple[Any, ...] = ()
+
+    def __add__(self, other: Sums) -> Sums:
+        if not self.arrays or not other.arrays:
+            return self if self.arrays else other
+        arrays = tuple(a + b for a, b in zip(self.arrays, other.arrays, strict=True))
+        return Sums(arrays, max(self.largest, other.largest), self.first)
+
+
+@dataclass
+class Walk:
+    """How a batch goes through the layers: all that a worker elsewhere must know.
+
+    Parameters
+    ----------
+    network
+        The true network, in working coordinates.
+    order
+        Total order Q.
+    n_folds
+        Folds that are told apart: each of a small sample; of a large one, one and the rest.
+    done
+        The fitted network and the expansion of every layer passed.
+    largest
+        By layer (1-based), the largest true output on the sample.
     """
 
-    def __init__(self, network: Network, sample: Sample, summary: Summary, order: int) -> None:
-        self._network, self._sample, self._summary = network, sample, summary
-        self._order = order
-        self._done: list[tuple[Network, FloatArray]] = []
-        self._largest: dict[int, float] = {}
-        width = sum(layer.n_outputs for layer in network.layers) + network.n_features
-        numbers = summary.n_rows * width * (order + 2) * (order + 1) // 2
-        #: Folds that are told apart: each of a small sample; of a large one, one and the rest.
-        self.n_folds = FOLDS if summary.n_rows < LARGE_SAMPLE else 2
-        self._kept = list(self._start()) if numbers <= KEPT_NUMBERS else None
+    network: Network
+    order: int
+    n_folds: int
+    done: list[tuple[Network, FloatArray]] = field(default_factory=list)
+    largest: dict[int, float] = field(default_factory=dict)
 
-    def __iter__(self) -> Iterator[Trace]:
-        if self._kept is not None:
-            yield from self._kept
-            return
-        for trace in self._start():
-            for index, (fitted, expansion) in enumerate(self._done, start=1):
-                self._step(trace, fitted, index, expansion)
+    def start(self, batch: Batch, stretch: float = 1.0, share: float = 1.0) -> Trace:
+        """Begin with a batch of rows, or with a stretched copy of them."""
+        z = stretch * self.network.to_working(batch.X)
+        series: Graded = [np.zeros((1, z.shape[1])), z]
+        ends = batch.ends if self.n_folds == FOLDS else batch.ends[[0, 1, FOLDS]]
+        weights = share * batch.weights
+        plain = bool(np.all(weights == 1.0))
+        return Trace(weights, ends, [z], [series], plain, stretched=stretch != 1.0)
+
+    def replayed(self, rows: Rows) -> Iterator[Trace]:
+        """Take every batch of the rows through the layers passed so far."""
+        for batch in rows.to_fit():
+            trace = self.start(batch)
+            for index, (fitted, expansion) in enumerate(self.done, start=1):
+                self.step(trace, fitted, index, expansion)
             yield trace
-
-    def advance(self, fitted: Network, index: int, expansion: FloatArray) -> None:
-        """Take all traces through layer ``index`` (1-based) with its expansion."""
-        self._done.append((fitted, expansion))
-        for trace in self._kept or ():
-            self._step(trace, fitted, index, expansion)
 
     def potential(self, trace: Trace, index: int) -> FloatArray:
         """Give the true potentials (n, h) of layer ``index``, which the trace is to enter."""
         if trace.potential is None:
-            trace.potential = self._network.potential(index, trace.truth)
+            trace.potential = self.network.potential(index, trace.truth)
         return trace.potential
 
     def true_output(self, trace: Trace, index: int) -> FloatArray:
         """Give the true output (n, h) of layer ``index``, which the trace is to enter."""
         if len(trace.truth) == index:
-            function = self._network.layers[index - 1].activation
+            function = self.network.layers[index - 1].activation
             trace.truth.append(self._tamed(trace, index, function(self.potential(trace, index))))
         return trace.truth[index]
 
+    def powers(self, trace: Trace, fitted: Network, index: int) -> list[Graded]:
+        """Raise the polynomial potentials of layer ``index`` to the powers 1 … Q, truncated."""
+        if trace.series is None:
+            v = affine(fitted, index, trace.rays)
+            product = RayProduct(len(trace.weights))
+            trace.series = powers(v, self.order, self.order, product)
+        return trace.series
+
+    def step(self, trace: Trace, fitted: Network, index: int, expansion: FloatArray) -> None:
+        """Take a trace through layer ``index`` (1-based) with its expansion."""
+        series = self.powers(trace, fitted, index)[: len(expansion) - 1]
+        trace.rays.append(combine(expansion, series, self.order))
+        self.true_output(trace, index)
+        trace.potential = trace.series = None
+
     def _tamed(self, trace: Trace, index: int, output: FloatArray) -> FloatArray:
         """Give no weight to stretched rows on which the true network itself runs wild."""
-        if not trace.stretched:
-            largest = self._largest.get(index, 0.0)
-            self._largest[index] = max(largest, float(np.max(np.abs(output))))
+        if not trace.stretched or index not in self.largest:
             return output
-        limit = WILD * self._largest[index]
+        limit = WILD * self.largest[index]
         with np.errstate(invalid="ignore"):
             wild = ~(np.abs(output) <= limit).all(axis=1)
         if not wild.any():
@@ -131,45 +178,77 @@ class Traces:
         trace.weights, trace.plain = np.where(wild, 0.0, trace.weights), False
         return np.clip(np.nan_to_num(output, posinf=limit, neginf=-limit), -limit, limit)
 
-    def powers(self, trace: Trace, fitted: Network, index: int) -> list[Graded]:
-        """Raise the polynomial potentials of layer ``index`` to the powers 1 … Q, truncated."""
-        if trace.series is None:
-            v = affine(fitted, index, trace.rays)
-            product = RayProduct(len(trace.weights))
-            trace.series = powers(v, self._order, self._order, product)
-        return trace.series
 
-    def _step(self, trace: Trace, fitted: Network, index: int, expansion: FloatArray) -> None:
-        series = self.powers(trace, fitted, index)[: len(expansion) - 1]
-        trace.rays.append(combine(expansion, series, self._order))
-        self.true_output(trace, index)
-        trace.potential = trace.series = None
-
-    def _start(self) -> Iterator[Trace]:
-        summary = self._summary
-        stride = max(1, summary.n_rows // STRETCH_ROWS)
-        # About the chance that a new row leaves the range of some input; more for higher orders.
-        chance = 0.5 * (self._order - 1) * self._network.n_features / summary.n_rows
-        share = min(STRETCH_SHARE, chance) * stride
-        # The stretched rows come last, when the sample has shown how large outputs get.
-        for batch in self._sample.to_fit():
-            yield self._trace(batch, 1.0, 1.0)
-        for batch in self._sample.to_fit() if share > 0.0 else ():
-            few = _thinned(batch, stride)
-            if len(few.X):
-                yield self._trace(few, STRETCH, share)
-
-    def _trace(self, batch: Batch, stretch: float, share: float) -> Trace:
-        z = stretch * self._network.to_working(batch.X)
-        start: Graded = [np.zeros((1, z.shape[1])), z]
-        ends = batch.ends if self.n_folds == FOLDS else batch.ends[[0, 1, FOLDS]]
-        weights = share * batch.weights
-        plain = bool(np.all(weights == 1.0))
-        return Trace(weights, ends, [z], [start], plain, stretched=stretch != 1.0)
+Measure = Callable[[Walk, Trace], Sums]
 
 
-def _thinned(batch: Batch, stride: int) -> Batch:
-    """Keep the rows whose number in the sample is a multiple of ``stride``, sorted by fold."""
-    rows = np.flatnonzero(batch.index % stride == 0)
-    ends = np.searchsorted(rows, batch.ends)
-    return Batch(batch.X[rows], batch.weights[rows], ends, batch.index[rows])
+class Traces:
+    """All rows of a sample, with a stretched copy of some, layer after layer.
+
+    A row stretched away from the centre is where a polynomial runs wild first; the true
+    network is asked there too, with a small weight. Whatever is asked of the rows is a sum
+    over them, so that they may be kept here, read again for every layer, or lie elsewhere.
+    """
+
+    def __init__(self, network: Network, sample: Sample, summary: Summary, order: int) -> None:
+        self._sample, self.n_folds = sample, FOLDS if summary.n_rows < LARGE_SAMPLE else 2
+        self._walk = Walk(network, order, self.n_folds)
+        width = sum(layer.n_outputs for layer in network.layers) + network.n_features
+        numbers = summary.n_rows * width * (order + 2) * (order + 1) // 2
+        self._kept: list[Trace] | None = None
+        if isinstance(sample, LocalSample) and numbers <= KEPT_NUMBERS:
+            self._kept = list(self._walk.replayed(sample.rows))
+        self._stretched = list(_stretched(self._walk, sample, summary))
+
+    def total(self, index: int, measure: Measure) -> Sums:
+        """Sum a measure of layer ``index`` over all rows; the stretched ones come last.
+
+        By then the sample has shown how large outputs get.
+        """
+        if self._kept is not None:
+            total = _add_up(self._walk, self._kept, measure)
+        else:
+            total = self._sample.over(partial(_measured, walk=self._walk, measure=measure), add)
+        if total.largest:
+            self._walk.largest[index] = total.largest
+        return total + _add_up(self._walk, self._stretched, measure) if self._stretched else total
+
+    def advance(self, fitted: Network, index: int, expansion: FloatArray) -> None:
+        """Take all traces through layer ``index`` (1-based) with its expansion."""
+        self._walk.done.append((fitted, expansion))
+        for trace in (*(self._kept or ()), *self._stretched):
+            self._walk.step(trace, fitted, index, expansion)
+
+
+def _measured(rows: Rows, walk: Walk, measure: Measure) -> Sums:
+    return _add_up(walk, walk.replayed(rows), measure)
+
+
+def _add_up(walk: Walk, traces: Iterable[Trace], measure: Measure) -> Sums:
+    total: Sums | None = None
+    for trace in traces:
+        found = measure(walk, trace)
+        total = found if total is None else total + found
+    return total or Sums(())
+
+
+def _stretched(walk: Walk, sample: Sample, summary: Summary) -> Iterator[Trace]:
+    """Stretch an even choice of about STRETCH_ROWS rows."""
+    stride = max(1, summary.n_rows // STRETCH_ROWS)
+    # About the chance that a new row leaves the range of some input; more for higher orders.
+    chance = 0.5 * (walk.order - 1) * walk.network.n_features / summary.n_rows
+    share = min(STRETCH_SHARE, chance) * stride
+    if share > 0.0:
+        for batch in sample.over(partial(_thinned, stride=stride), add):
+            yield walk.start(batch, STRETCH, share)
+
+
+def _thinned(rows: Rows, stride: int) -> list[Batch]:
+    """Gather the rows whose number in the sample is a multiple of ``stride``, in one batch."""
+    parts = []
+    for batch in rows.to_fit():
+        chosen = np.flatnonzero(batch.index % stride == 0)
+        folds = np.searchsorted(batch.ends, chosen, side="right") - 1
+        parts.append((batch.X[chosen], batch.weights[chosen], folds, batch.index[chosen]))
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return [sorted_batch(*columns)] if columns and len(columns[0]) else []

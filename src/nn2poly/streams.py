@@ -1,0 +1,199 @@
+"""Tables that are larger than memory: files, Arrow datasets, lazy frames, Dask collections.
+
+The engines that read them are other people's; here they are only told apart and walked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.errors import InvalidInputError, MissingDependencyError
+
+FloatArray = npt.NDArray[np.float64]
+
+# File formats that are streamed, by suffix, as Arrow calls them.
+FORMATS = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "ipc"}
+# Rows of one batch of a stream, and rows of a stream that are looked at in memory.
+BATCH_ROWS, MAX_ROWS = 65_536, 200_000
+
+
+def is_dask(X: object) -> bool:
+    """Tell a Dask array or data frame from everything else, without importing Dask.
+
+    Examples
+    --------
+    >>> is_dask([[1.0]])
+    False
+    """
+    kind = type(X)
+    return kind.__module__.split(".")[0] == "dask" and hasattr(kind, "to_delayed")
+
+
+def open_stream(X: object) -> Callable[[], Iterator[Any]] | None:
+    """Give a function that walks X in batches, if X is read in batches; else None.
+
+    Parameters
+    ----------
+    X
+        Path of a CSV, Parquet or Feather file, or of a folder of them; a ``pyarrow`` dataset;
+        a polars ``LazyFrame``.
+
+    Examples
+    --------
+    >>> open_stream([[1.0]]) is None
+    True
+    """
+    if isinstance(X, str | os.PathLike):
+        X = _dataset(Path(X))
+    module = type(X).__module__.split(".")[0]
+    table: Any = X
+    if module == "polars" and hasattr(type(X), "collect_batches"):
+        return lambda: iter(table.collect_batches(chunk_size=BATCH_ROWS))
+    if module == "pyarrow" and hasattr(type(X), "to_batches"):
+        return lambda: (part.to_pandas() for part in _arrow_batches(table) if part.num_rows)
+    return None
+
+
+def is_stream(X: object) -> bool:
+    """Tell whether X is walked in batches, here or by Dask."""
+    if is_dask(X) or isinstance(X, str | os.PathLike):
+        return True
+    return open_stream(X) is not None
+
+
+def dask_parts(X: Any) -> list[Any]:
+    """Give the parts of a Dask collection as delayed tables, whole rows each."""
+    if not hasattr(type(X), "map_blocks"):
+        return list(X.to_delayed())
+    if X.ndim != 2:
+        raise InvalidInputError(
+            "A Dask array of data must have two dimensions.",
+            expected="rows and columns, (n, p)",
+            found=f"{X.ndim} dimensions",
+        )
+    return [part for row in X.rechunk({1: -1}).to_delayed() for part in row]
+
+
+def over_rows(
+    function: Callable[[Any], npt.NDArray[Any]], X: Any, shape: tuple[int, ...], dtype: Any = float
+) -> Any:
+    """Apply a function of a table to a stream, batch by batch.
+
+    Parameters
+    ----------
+    function
+        Takes a table (n, p), gives an array (n, *shape).
+    X
+        A stream.
+    shape, dtype
+        Of the result's rows.
+
+    Returns
+    -------
+    A NumPy array (n, *shape); of a Dask collection a Dask array, not computed yet.
+    """
+    stream = None if is_dask(X) else open_stream(X)
+    if stream is not None:
+        parts = [np.asarray(function(part)) for part in stream()]
+        return np.concatenate(parts) if parts else np.zeros((0, *shape), dtype)
+    import dask.array
+
+    blocks = [
+        dask.array.from_delayed(part, (np.nan, *shape), dtype=dtype)
+        for part in (dask.delayed(_applied)(part, function, shape, dtype) for part in dask_parts(X))
+    ]
+    return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def read_evenly(X: Any, read: Callable[[Any], FloatArray], limit: int = MAX_ROWS) -> FloatArray:
+    """Read a table, or of a stream an even choice of at most ``limit`` rows, as one matrix.
+
+    Examples
+    --------
+    >>> read_evenly([[1.0], [2.0]], np.asarray).shape
+    (2, 1)
+    """
+    if not is_stream(X):
+        return read(X)
+    parts = [read(table) for table in even_choice(X, limit)]
+    if not parts:
+        raise InvalidInputError("The data are empty.", expected="at least 1 row", found="0 rows")
+    return np.concatenate(parts)
+
+
+def even_choice(X: Any, limit: int) -> Iterator[Any]:
+    """Walk an even choice of at most ``limit`` rows of a stream, in tables, in order."""
+    if is_dask(X):
+        import dask
+
+        parts = dask_parts(X)
+        sizes = dask.compute(*[dask.delayed(len)(part) for part in parts])
+        stride = max(1, -(-sum(sizes) // limit))
+        begins = np.cumsum([0, *sizes[:-1]]).tolist()
+        chosen = [dask.delayed(_every)(p, b, stride) for p, b in zip(parts, begins, strict=True)]
+        yield from (part for part in dask.compute(*chosen) if len(part))
+        return
+    stream = open_stream(X)
+    if stream is None:
+        yield X
+        return
+    stride = max(1, -(-sum(len(part) for part in stream()) // limit))
+    begin = 0
+    for part in stream():
+        few = _every(part, begin, stride)
+        begin += len(part)
+        if len(few):
+            yield few
+
+
+def _applied(
+    part: Any, function: Callable[[Any], npt.NDArray[Any]], shape: tuple[int, ...], dtype: Any
+) -> npt.NDArray[Any]:
+    return np.asarray(function(part)) if len(part) else np.zeros((0, *shape), dtype)
+
+
+def _every(part: Any, begin: int, stride: int) -> Any:
+    """Keep the rows whose number is a multiple of ``stride``."""
+    first = -begin % stride
+    return part.iloc[first::stride] if hasattr(type(part), "iloc") else part[first::stride]
+
+
+def _arrow_batches(table: Any) -> Iterator[Any]:
+    # A dataset is asked for a size of batch; a table in memory has batches of its own.
+    if hasattr(type(table), "schema") and hasattr(type(table), "scanner"):
+        return iter(table.to_batches(batch_size=BATCH_ROWS))
+    return iter(table.to_batches(max_chunksize=BATCH_ROWS))
+
+
+def _dataset(path: Path) -> Any:
+    """Open a file or a folder of files with Arrow."""
+    if not path.exists():
+        raise InvalidInputError("The data file does not exist.", where=str(path))
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    kinds = {FORMATS.get(file.suffix.lower()) for file in files if file.is_file()}
+    if len(kinds) != 1 or None in kinds:
+        raise InvalidInputError(
+            "The data file is of an unknown format.",
+            where=str(path),
+            expected="one of " + ", ".join(FORMATS) + ", or a folder of one kind of them",
+        )
+    try:
+        import pyarrow
+        import pyarrow.dataset
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Reading a data file needs pyarrow, which is not installed.",
+            remedy="pip install 'nn2poly[cli]'; or read it yourself and pass a data frame",
+        ) from error
+    try:
+        return pyarrow.dataset.dataset(path, format=kinds.pop())
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        raise InvalidInputError(
+            "The data file cannot be read.", where=str(path), found=str(error)
+        ) from error
