@@ -1,0 +1,233 @@
+"""What holds everywhere in a box: ranges, signs and monotonicity, by bounds that are certain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.arguments import check_count
+from nn2poly.explain.boxes import read_box
+from nn2poly.explain.derivatives import derivative
+from nn2poly.explain.enclosures import (
+    enclose,
+    in_box,
+    lowest,
+    minus,
+    one_output,
+    rounding_slack,
+    witnesses,
+)
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.terms import output_index, parse_term
+from nn2poly.tables import Table
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Every output stays between ``low`` and ``high`` in the box.
+
+    Parameters
+    ----------
+    low, high
+        Arrays (n_outputs,), rounded outwards.
+    output_names
+        The outputs.
+    box
+        Arrays (p,): lowest and highest value of each feature, raw units.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    output_names: tuple[str, ...]
+    box: tuple[FloatArray, FloatArray]
+
+    @property
+    def sign(self) -> tuple[str, ...]:
+        """One word per output: ``"positive"``, ``"negative"`` or ``"unknown"``."""
+        return tuple(
+            "positive" if low > 0 else "negative" if high < 0 else "unknown"
+            for low, high in zip(self.low, self.high, strict=True)
+        )
+
+    def table(self) -> Table:
+        """List the outputs with their bounds."""
+        ends = zip(self.output_names, self.low.tolist(), self.high.tolist(), strict=True)
+        rows = tuple((*end, sign) for end, sign in zip(ends, self.sign, strict=True))
+        return Table("Bounds over the box", ("output", "at least", "at most", "sign"), rows)
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+@dataclass(frozen=True, eq=False)
+class Monotonicity:
+    """The direction of every feature's effect on every output, over a box.
+
+    Parameters
+    ----------
+    directions
+        Array (p, n_outputs) of words. Certain: ``"increasing"`` (never falls), ``"decreasing"``
+        (never rises), ``"constant"``, ``"neither"`` (it rises somewhere and falls elsewhere).
+        Not decided: ``"unknown"``.
+    low, high
+        Arrays (p, n_outputs): bounds of the slope per raw unit.
+    feature_names, output_names
+        Of the polynomial.
+    """
+
+    directions: npt.NDArray[np.str_]
+    low: FloatArray
+    high: FloatArray
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+
+    def direction(self, feature: int | str, output: int | str = 0) -> str:
+        """Look up one word."""
+        (j,) = parse_term((feature,), self.feature_names)
+        return str(self.directions[j, output_index(output, self.output_names)])
+
+    def table(self) -> Table:
+        """List features and outputs with the direction and the bounds of the slope."""
+        several = len(self.output_names) > 1
+        rows = tuple(
+            (
+                *((name,) if several else ()),
+                feature,
+                str(self.directions[j, o]),
+                float(self.low[j, o]),
+                float(self.high[j, o]),
+            )
+            for o, name in enumerate(self.output_names)
+            for j, feature in enumerate(self.feature_names)
+        )
+        columns = ("feature", "direction", "slope at least", "at most")
+        return Table(
+            "Monotonicity over the box",
+            ("output", *columns) if several else columns,
+            rows,
+            note="Certain for the polynomial, at every point of the box; 'unknown': not decided.",
+        )
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def bounds(poly: Polynomial, box: Any = None, *, data: Any = None, splits: int = 0) -> Bounds:
+    """Bound every raw output over a box; never too narrow, not always tight.
+
+    Parameters
+    ----------
+    poly
+        The polynomial.
+    box
+        ``(low, high)``, numbers or arrays (p,), in raw units; or a dict of such pairs by
+        feature, the others taking the range below. None: the range that the conversion saw.
+    data
+        Array or data frame (n, p): take its range instead.
+    splits
+        How often the box may be cut in two, for each end of each output, where that tightens
+        the bound.
+
+    Returns
+    -------
+    Bounds
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> poly = n2p.Polynomial.from_terms(["1", "t", "t^2"], [3.0, -2.0, 1.0], ["t"])
+    >>> bounds(poly, (0.0, 4.0)).sign, bounds(poly, (0.0, 4.0), splits=20).sign
+    (('unknown',), ('positive',))
+    """
+    low, high = read_box(poly, box, data)
+    cuts = _cuts(splits)
+    silent = _unlinked(poly)
+    slack = rounding_slack(silent, low, high)
+    if cuts:
+        single = [one_output(silent, o) for o in range(poly.n_outputs)]
+        ends = [(lowest(p, low, high, cuts), -lowest(minus(p), low, high, cuts)) for p in single]
+        bottom, top = (np.array(end) for end in zip(*ends, strict=True))
+    else:
+        bottom, top = enclose(in_box(silent, low, high))
+    return Bounds(bottom - slack, top + slack, poly.output_names, (low, high))
+
+
+def monotonicity(
+    poly: Polynomial, box: Any = None, *, data: Any = None, splits: int = 0
+) -> Monotonicity:
+    """Tell for every feature and output whether the effect keeps its direction over a box.
+
+    The slope is a polynomial, and is bounded over the box. For polynomials of order 2 slopes
+    are linear and the answer is always certain; slopes below rounding error count as zero.
+    Binary features count as if every value between were possible, which is cautious.
+
+    Parameters
+    ----------
+    poly, box, data, splits
+        As in `bounds`.
+
+    Returns
+    -------
+    Monotonicity
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> poly = n2p.Polynomial.from_terms(["t", "t u", "u^2"], [1.0, 2.0, 1.0], ["t", "u"])
+    >>> monotonicity(poly, (0.0, 1.0)).directions[:, 0].tolist()
+    ['increasing', 'increasing']
+    >>> monotonicity(poly, {"t": (0, 1), "u": (-1, 1)}).directions[:, 0].tolist()
+    ['neither', 'neither']
+    """
+    low, high = read_box(poly, box, data)
+    cuts = _cuts(splits)
+    plain = _unlinked(poly)
+    # Changing coordinates once serves all derivatives.
+    boxed = in_box(plain, low, high)
+    slacks = [rounding_slack(derivative(plain, j), low, high) for j in range(poly.n_features)]
+    found = [_direction(derivative(boxed, j), s, low, high, cuts) for j, s in enumerate(slacks)]
+    words, bottom, top = zip(*found, strict=True)
+    return Monotonicity(
+        np.array(words), np.array(bottom), np.array(top), poly.feature_names, poly.output_names
+    )
+
+
+def _direction(
+    slope: Polynomial, slack: FloatArray, low: FloatArray, high: FloatArray, cuts: int
+) -> tuple[list[str], FloatArray, FloatArray]:
+    """Judge one slope, in coordinates of the box; what is within ``slack`` of zero is zero."""
+    bottom, top = enclose(slope)
+    seen_low, seen_high = witnesses(slope)
+    both_seen = (seen_low < -slack) & (seen_high > slack)
+    undecided = (bottom < -slack) & (top > slack) & ~both_seen
+    for o in np.flatnonzero(undecided).tolist() if cuts else ():
+        single = one_output(slope, o)
+        bottom[o] = lowest(single, low, high, cuts)
+        top[o] = -lowest(minus(single), low, high, cuts)
+    words = np.full(slope.n_outputs, "unknown", dtype=object)
+    words[both_seen] = "neither"
+    words[top <= slack] = "decreasing"
+    words[bottom >= -slack] = "increasing"
+    words[(bottom >= -slack) & (top <= slack)] = "constant"
+    return words.tolist(), bottom - slack, top + slack
+
+
+def _unlinked(poly: Polynomial) -> Polynomial:
+    return replace(poly, classes=None, link="identity", layers=(), low=None, high=None, card=None)
+
+
+def _cuts(splits: object) -> int:
+    if isinstance(splits, int | np.integer) and splits == 0 and not isinstance(splits, bool):
+        return 0
+    return check_count(splits, where="splits")

@@ -1,0 +1,86 @@
+"""Read a box: the lowest and highest value of every feature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.arguments import per_feature
+from nn2poly.errors import InvalidInputError
+from nn2poly.explain.derivatives import whole_table
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.terms import parse_term
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def read_box(poly: Polynomial, box: Any, data: Any) -> tuple[FloatArray, FloatArray]:
+    """Read a box in any spelling: the lowest and the highest values, arrays (p,).
+
+    Parameters
+    ----------
+    box
+        A pair of numbers or arrays, a dict of pairs by feature, or None for the known range.
+    data
+        A table (n, p) whose range is the known one; None: what the conversion saw.
+
+    Examples
+    --------
+    >>> read_box(Polynomial([[0.0], [1.0]], 1, ["t"]), (0.0, 2.0), None)
+    (array([0.]), array([2.]))
+    """
+    if data is not None:
+        rows = whole_table(poly, data, "data")
+        known: Any = (rows.min(axis=0), rows.max(axis=0))
+    else:
+        known = None if poly.low is None or poly.high is None else (poly.low, poly.high)
+    if isinstance(box, Mapping):
+        return _named_box(poly, box, known)
+    ends = known if box is None else box
+    if ends is None:
+        raise _no_box("This polynomial does not know the range of its data.", poly)
+    if not isinstance(ends, tuple | list) or len(ends) != 2:
+        raise _no_box("A box is a pair of its lowest and highest values.", poly)
+    low, high = (per_feature(end, poly.n_features, "box") for end in ends)
+    return _ordered(low, high, poly)
+
+
+def _named_box(
+    poly: Polynomial, box: Mapping[Any, Any], known: tuple[FloatArray, FloatArray] | None
+) -> tuple[FloatArray, FloatArray]:
+    low = np.full(poly.n_features, np.nan) if known is None else known[0].copy()
+    high = np.full(poly.n_features, np.nan) if known is None else known[1].copy()
+    for feature, pair in box.items():
+        (j,) = parse_term((feature,), poly.feature_names)
+        try:
+            low[j], high[j] = pair
+        except (TypeError, ValueError):
+            raise _no_box(f"The side {feature!r} of the box is not a pair.", poly) from None
+    if missing := [poly.feature_names[j] for j in np.flatnonzero(np.isnan(low + high)).tolist()]:
+        raise _no_box(f"The box has no side for {', '.join(map(repr, missing[:10]))}.", poly)
+    return _ordered(low, high, poly)
+
+
+def _ordered(low: FloatArray, high: FloatArray, poly: Polynomial) -> tuple[FloatArray, FloatArray]:
+    bad = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high) & (low <= high))).tolist()
+    if bad:
+        j = bad[0]
+        raise InvalidInputError(
+            f"The side {poly.feature_names[j]!r} of the box cannot be used.",
+            where="box",
+            expected="finite numbers, the lowest first",
+            found=f"{low[j]:g} to {high[j]:g}",
+        )
+    return low, high
+
+
+def _no_box(what: str, poly: Polynomial) -> InvalidInputError:
+    return InvalidInputError(
+        what,
+        where="box",
+        expected=f"(low, high) of numbers or of arrays ({poly.n_features},), or a dict of pairs",
+        remedy="pass box=(low, high), or data=X to take its range",
+    )

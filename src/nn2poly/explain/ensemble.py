@@ -1,0 +1,301 @@
+"""Across several networks: which coefficients and explanations can be relied on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.algebra.monomials import count_terms
+from nn2poly.arguments import check_count, listed
+from nn2poly.errors import InvalidInputError
+from nn2poly.explain.alignment import aligned, check_features
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.sparse import largest
+from nn2poly.polynomial.terms import output_index, term_name
+from nn2poly.tables import Table
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Polynomials of several networks in the same terms and coordinates.
+
+    Parameters
+    ----------
+    mean
+        The average polynomial: its predictions are the average of the members'.
+    coefficients
+        Array (n_members, n_terms, n_outputs), in the terms of ``mean``.
+    """
+
+    mean: Polynomial
+    coefficients: FloatArray
+
+    @property
+    def std(self) -> FloatArray:
+        """Standard deviation of each coefficient (n - 1 in the denominator): (n_terms, k)."""
+        return _deviation(self.coefficients)
+
+    @property
+    def sign_stability(self) -> FloatArray:
+        """Share of members with the sign that most of them have: (n_terms, n_outputs)."""
+        return _stability(self.coefficients)
+
+    def table(self, n: int = 20, output: int | str = 0) -> Table:
+        """List the intercept and the n largest coefficients of the mean.
+
+        Parameters
+        ----------
+        n
+            How many.
+        output
+            Index or name of the output.
+        """
+        poly, column = self.mean, output_index(output, self.mean.output_names)
+        mean, std = poly.coefficients[:, column], self.std[:, column]
+        stable = self.sign_stability[:, column]
+        terms = poly.terms
+        size = np.where(terms.orders() == 0, np.inf, np.abs(mean))
+        count = check_count(n, where="n") + int((terms.orders() == 0).any())
+        low, high = (f(axis=0)[:, column] for f in (self.coefficients.min, self.coefficients.max))
+        rows = tuple(
+            (
+                term_name(terms[i], poly.feature_names),
+                len(terms[i]),
+                *(float(a[i]) for a in (mean, std, low, high, stable)),
+            )
+            for i in largest(size, count).tolist()
+        )
+        return Table(
+            f"Coefficients of {len(self.coefficients)} polynomials, "
+            f"output {poly.output_names[column]}",
+            ("term", "order", "mean", "sd", "lowest", "highest", "same sign"),
+            rows,
+        )
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+@dataclass(frozen=True, eq=False)
+class ExplanationEnsemble:
+    """The same explanation from several networks.
+
+    Parameters
+    ----------
+    values
+        Array (n_members, …): the explanations, stacked.
+    feature_names, output_names
+        Names, when the explanations bring them.
+    """
+
+    values: FloatArray
+    feature_names: tuple[str, ...] | None = None
+    output_names: tuple[str, ...] | None = None
+
+    @property
+    def mean(self) -> FloatArray:
+        """Average explanation."""
+        result: FloatArray = self.values.mean(axis=0)
+        return result
+
+    @property
+    def std(self) -> FloatArray:
+        """Standard deviation across members (n - 1 in the denominator)."""
+        return _deviation(self.values)
+
+    @property
+    def sign_stability(self) -> FloatArray:
+        """Share of members with the sign that most of them have."""
+        return _stability(self.values)
+
+    def table(self, output: int | str = 0) -> Table:
+        """List the features by mean absolute value over the rows, of values (n, p, n_outputs).
+
+        Parameters
+        ----------
+        output
+            Index or name of the output.
+        """
+        if self.values.ndim != 4:
+            raise InvalidInputError(
+                "Only explanations by row, feature and output have this table.",
+                where="values",
+                expected="shape (n, p, n_outputs) of each member",
+                found=f"shape {self.values.shape[1:]}",
+                remedy="use .mean, .std and .sign_stability",
+            )
+        n_features, n_outputs = self.values.shape[2:]
+        names = self.feature_names or tuple(f"x{j}" for j in range(1, n_features + 1))
+        outputs = self.output_names or tuple(f"y{o}" for o in range(1, n_outputs + 1))
+        column = output_index(output, outputs)
+        size = np.abs(self.mean[:, :, column]).mean(axis=0)
+        spread = self.std[:, :, column].mean(axis=0)
+        stable = self.sign_stability[:, :, column].mean(axis=0)
+        rows = tuple(
+            (names[j], float(size[j]), float(spread[j]), float(stable[j]))
+            for j in np.argsort(-size, kind="stable").tolist()
+        )
+        return Table(
+            f"Explanations of {len(self.values)} networks, output {outputs[column]}",
+            ("feature", "mean |value|", "sd across networks", "same sign"),
+            rows,
+            note="Each is an average over the rows.",
+        )
+
+    def __repr__(self) -> str:
+        if self.values.ndim == 4:
+            return str(self.table())
+        return f"ExplanationEnsemble of {len(self.values)}, shape {self.values.shape[1:]}"
+
+
+@overload
+def ensemble(
+    members: Iterable[Polynomial],
+    *,
+    center: npt.ArrayLike | None = None,
+    scale: npt.ArrayLike | None = None,
+) -> Ensemble: ...
+@overload
+def ensemble(members: Iterable[Any]) -> Ensemble | ExplanationEnsemble: ...
+def ensemble(
+    members: Iterable[Any],
+    *,
+    center: npt.ArrayLike | None = None,
+    scale: npt.ArrayLike | None = None,
+) -> Ensemble | ExplanationEnsemble:
+    """Put polynomials, or explanations, of several networks side by side.
+
+    Networks trained again, from another start or on a resample, give other coefficients. A
+    term whose sign holds in all of them is a finding; one that changes sign is not.
+
+    Parameters
+    ----------
+    members
+        Two or more polynomials of the same features and outputs; or explanations of the same
+        rows with an array ``values`` (`shapley`, `marginal_effects`, …).
+    center, scale
+        Common coordinates z = (x - center) / scale of polynomials; default: theirs where they
+        agree, else the average of them.
+
+    Returns
+    -------
+    Ensemble or ExplanationEnsemble
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> polys = [n2p.Polynomial([[1.0], [b]], 1, ["t"]) for b in (2.0, 4.0, -3.0)]
+    >>> both = ensemble(polys)
+    >>> both.mean.coefficient("t"), both.sign_stability[1, 0].round(3)
+    (1.0, np.float64(0.667))
+    """
+    items = list(members)
+    if len(items) < 2:
+        raise InvalidInputError(
+            "An ensemble needs two members at least.", where="members", found=str(len(items))
+        )
+    if all(isinstance(item, Polynomial) for item in items):
+        return _of_polynomials(items, center, scale)
+    if center is None and scale is None and all(_has_values(item) for item in items):
+        return _of_explanations(items)
+    raise InvalidInputError(
+        "These cannot be put side by side.",
+        where="members",
+        expected="polynomials, or explanations with an array `values` (without center and scale)",
+        found=listed([type(item).__name__ for item in items]),
+    )
+
+
+def _of_polynomials(
+    polys: Sequence[Polynomial], center: npt.ArrayLike | None, scale: npt.ArrayLike | None
+) -> Ensemble:
+    labels = [f"member {i}" for i in range(len(polys))]
+    check_features(polys, labels)
+    for what in ("output_names", "link", "classes"):
+        _check_same([getattr(poly, what) for poly in polys], labels, what.replace("_", " "))
+    middle = _common([poly.center for poly in polys]) if center is None else center
+    width = _common([poly.scale for poly in polys]) if scale is None else scale
+    moved = [poly.rebase(middle, width) for poly in polys]
+    positions, coefficients = aligned(moved)
+    low, high = _overlap(polys)
+    order = max(poly.max_order for poly in polys)
+    full = len(positions) == count_terms(polys[0].n_features, order)
+    mean = replace(
+        moved[0],
+        coefficients=coefficients.mean(axis=0),
+        max_order=order,
+        positions=None if full else positions,
+        layers=(),
+        card=None,
+        low=low,
+        high=high,
+    )
+    return Ensemble(mean, coefficients)
+
+
+def _of_explanations(items: Sequence[Any]) -> ExplanationEnsemble:
+    labels = [f"member {i}" for i in range(len(items))]
+    arrays = [np.asarray(item.values, dtype=np.float64) for item in items]
+    _check_same([array.shape for array in arrays], labels, "shapes of the values")
+    names = {}
+    for what in ("feature_names", "output_names"):
+        given = [getattr(item, what, None) for item in items]
+        lists = [None if name is None else tuple(map(str, name)) for name in given]
+        _check_same(lists, labels, what.replace("_", " "))
+        names[what] = lists[0]
+    return ExplanationEnsemble(np.stack(arrays), **names)
+
+
+def _check_same(items: Sequence[Any], labels: Sequence[str], what: str) -> None:
+    for item, label in zip(items, labels, strict=True):
+        if item != items[0]:
+            raise InvalidInputError(
+                f"The {what} differ.",
+                where=label,
+                expected=f"{items[0]!r}, as in {labels[0]}",
+                found=repr(item),
+            )
+
+
+def _common(arrays: Sequence[FloatArray]) -> FloatArray:
+    """Average arrays (p,), keeping what they agree on to the last digit."""
+    stacked = np.stack(arrays)
+    # Indicators (0/1) of binary features stay what they are only in their own coordinates.
+    agree = (stacked == stacked[0]).all(axis=0)
+    result: FloatArray = np.where(agree, stacked[0], stacked.mean(axis=0))
+    return result
+
+
+def _overlap(polys: Sequence[Polynomial]) -> tuple[FloatArray | None, FloatArray | None]:
+    """Give the range that all members saw; None when one does not know its own."""
+    lows = [poly.low for poly in polys if poly.low is not None]
+    highs = [poly.high for poly in polys if poly.high is not None]
+    if len(lows) < len(polys) or len(highs) < len(polys):
+        return None, None
+    low, high = np.max(lows, axis=0), np.min(highs, axis=0)
+    # Ranges that do not meet leave no common one.
+    return (low, high) if np.all(low <= high) else (None, None)
+
+
+def _has_values(item: Any) -> bool:
+    values = getattr(item, "values", None)
+    return not callable(values) and np.asarray(values).dtype.kind in "fiu"
+
+
+def _deviation(stacked: FloatArray) -> FloatArray:
+    result: FloatArray = stacked.std(axis=0, ddof=1)
+    return result
+
+
+def _stability(stacked: FloatArray) -> FloatArray:
+    result: FloatArray = np.maximum((stacked > 0).mean(axis=0), (stacked < 0).mean(axis=0))
+    return result

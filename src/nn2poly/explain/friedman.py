@@ -1,0 +1,196 @@
+"""`friedman_h`: Friedman's H statistic, from analytic partial dependence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from nn2poly.algebra.graded import FloatArray
+from nn2poly.explain.faces import Faces, make_faces
+from nn2poly.explain.games import Subset, moebius_weight, subset_polynomials
+from nn2poly.explain.moments import joint_moments, read_rows, recentred, warn_once
+from nn2poly.explain.summaries import subset_name
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.sparse import largest
+from nn2poly.polynomial.terms import output_index
+from nn2poly.tables import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FriedmanH:
+    """How much of the joint effect of features is interaction: 0 none of it, 1 all of it.
+
+    Squares of H are shares of a variance over the data; with correlated features H can exceed 1.
+    A large H of two features that hardly matter means little: ``strength`` tells, in units of
+    the output.
+
+    Parameters
+    ----------
+    pairs
+        Tuples of two feature indices; pairs that share no term are not listed, their H is 0.
+    pairwise
+        Array (n_pairs, n_outputs); NaN where the joint effect does not vary.
+    strength
+        Array (n_pairs, n_outputs): standard deviation of the interaction.
+    overall
+        Array (p, n_outputs): each feature with all others together.
+    feature_names, output_names
+        Names.
+    """
+
+    pairs: tuple[Subset, ...]
+    pairwise: FloatArray
+    strength: FloatArray
+    overall: FloatArray
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+
+    def matrix(self, output: int | str = 0) -> FloatArray:
+        """Lay the pairwise H of one output out as a symmetric array (p, p)."""
+        k, p = output_index(output, self.output_names), len(self.feature_names)
+        out = np.zeros((p, p))
+        for (i, j), value in zip(self.pairs, self.pairwise[:, k].tolist(), strict=True):
+            out[i, j] = out[j, i] = value
+        return out
+
+    def table(self, output: int | str = 0, n: int | None = None) -> Table:
+        """List the pairs of one output by strength, the n first or all."""
+        k = output_index(output, self.output_names)
+        order = largest(self.strength[:, k], len(self.pairs) if n is None else n).tolist()
+        rows = tuple(
+            (
+                subset_name(self.pairs[j], self.feature_names),
+                float(self.pairwise[j, k]),
+                float(self.strength[j, k]),
+            )
+            for j in order
+        )
+        name = f" in {self.output_names[k]}" if len(self.output_names) > 1 else ""
+        return Table(f"Friedman's H of pairs{name}", ("features", "H", "strength"), rows)
+
+    def overall_table(self, output: int | str = 0, n: int | None = None) -> Table:
+        """List the features of one output by overall H, the n first or all."""
+        k = output_index(output, self.output_names)
+        size = np.nan_to_num(self.overall[:, k])
+        order = largest(size, len(size) if n is None else n).tolist()
+        rows = tuple((self.feature_names[i], float(self.overall[i, k])) for i in order)
+        name = f" in {self.output_names[k]}" if len(self.output_names) > 1 else ""
+        return Table(f"Friedman's H with all others{name}", ("feature", "H"), rows)
+
+    def _tables(self) -> list[Table]:
+        outputs = range(min(3, len(self.output_names)))
+        return [t for k in outputs for t in (self.overall_table(k, 10), self.table(k, 10))]
+
+    def __repr__(self) -> str:
+        more = len(self.output_names) - 3
+        rest = [f"… and {more:,} more outputs: see .table(output)"] if more > 0 else []
+        return "\n\n".join([*map(str, self._tables()), *rest])
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self._tables())
+
+
+def friedman_h(poly: Polynomial, X: Any) -> FriedmanH:
+    """Answer "which pairs interact, and is it much of what they do?".
+
+    Friedman and Popescu (2008): H² of a pair is the variance over the data of
+    PD_jk - PD_j - PD_k, divided by that of PD_jk; overall, of f - PD_j - PD_rest, divided by that
+    of f. Here partial dependence is a polynomial made of moments of X, so that n rows cost
+    n evaluations, not n².
+
+    Parameters
+    ----------
+    poly
+        The polynomial.
+    X
+        Array or data frame (n, p) in raw units: the data to average over.
+
+    Returns
+    -------
+    FriedmanH
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> poly = n2p.Polynomial.from_terms(["a", "a b"], [1.0, 1.0], ["a", "b"])
+    >>> h = n2p.explain.friedman_h(poly, [[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    >>> h.pairs, h.pairwise.round(3), h.strength
+    (((0, 1),), array([[0.707]]), array([[1.]]))
+    """
+    rows = read_rows(poly, X, "X")
+    warn_once(poly, rows)
+    near = recentred(poly, rows)
+    faces = make_faces(near)
+    z = (rows - near.center) / near.scale
+    moments = joint_moments(faces.terms, z)
+    mean = faces.mean(moments)
+    pairs, interaction, together = _pair_variances(faces, moments, z)
+    overall, variance = _overall_variances(faces, moments, z)
+    floor = (64 * np.finfo(float).eps * (np.abs(mean) + np.sqrt(variance))) ** 2
+    return FriedmanH(
+        pairs,
+        _root_ratio(interaction, together, floor),
+        np.sqrt(interaction),
+        _root_ratio(overall, np.broadcast_to(variance, overall.shape), floor),
+        poly.feature_names,
+        poly.output_names,
+    )
+
+
+def _root_ratio(part: FloatArray, whole: FloatArray, floor: FloatArray) -> FloatArray:
+    """Divide variances and take the root; NaN where the whole is at the level of rounding."""
+    result: FloatArray = np.sqrt(part / np.where(whole > floor, whole, np.nan))
+    return result
+
+
+def _pair_variances(
+    faces: Faces, moments: FloatArray, z: FloatArray
+) -> tuple[tuple[Subset, ...], FloatArray, FloatArray]:
+    """Compute the variances of PD_jk - PD_j - PD_k and of PD_jk over z (n, p), by pair."""
+    pure = subset_polynomials(faces, moments, moebius_weight, 2)
+    place = {subset: j for j, subset in enumerate(pure.subsets)}
+    pairs = tuple(subset for subset in pure.subsets if len(subset) == 2)
+    both = [place[pair] for pair in pairs]
+    left, right = ([place[pair[side],] for pair in pairs] for side in (0, 1))
+    interaction, together = _Spread(), _Spread()
+    for _, values in pure.batches(z):
+        interaction.add(values[:, both])
+        together.add(values[:, both] + values[:, left] + values[:, right])
+    return pairs, interaction.variance(), together.variance()
+
+
+def _overall_variances(
+    faces: Faces, moments: FloatArray, z: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Compute the variances of f - PD_j - PD_rest (p, n_outputs) and of f (n_outputs,)."""
+    # Of all Möbius coefficients with feature j, those of two features and more.
+    shared = subset_polynomials(faces, moments, lambda _, t: Fraction(t > 1), 1)
+    # Each coefficient of t features t times, 1/t of it: together the polynomial less its mean.
+    whole = subset_polynomials(faces, moments, lambda _, t: Fraction(1, t), 1)
+    parts, total = _Spread(), _Spread()
+    for _, values in shared.batches(z):
+        parts.add(values)
+    for _, values in whole.batches(z):
+        total.add(values.sum(axis=1))
+    out = np.zeros((z.shape[1], faces.n_outputs))
+    out[[subset[0] for subset in shared.subsets]] = parts.variance()
+    return out, total.variance()
+
+
+class _Spread:
+    """Variances of columns that arrive in batches of rows; their means are near zero."""
+
+    def __init__(self) -> None:
+        self.n, self.sums, self.squares = 0, np.zeros(()), np.zeros(())
+
+    def add(self, values: FloatArray) -> None:
+        self.n += len(values)
+        self.sums = self.sums + values.sum(axis=0)
+        self.squares = self.squares + (values**2).sum(axis=0)
+
+    def variance(self) -> FloatArray:
+        spread: FloatArray = np.maximum(self.squares / self.n - (self.sums / self.n) ** 2, 0.0)
+        return spread

@@ -1,0 +1,186 @@
+"""`interactions`: exact Shapley interaction indices of any order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nn2poly.algebra.graded import FloatArray
+from nn2poly.arguments import check_choice, check_order, plural
+from nn2poly.errors import MissingDependencyError
+from nn2poly.explain.faces import make_faces
+from nn2poly.explain.games import INDICES, Subset, index_weight, subset_polynomials
+from nn2poly.explain.moments import joint_moments, read_rows, recentred, warn_once
+from nn2poly.explain.summaries import ranked_table, subset_name
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.terms import output_index, parse_term
+from nn2poly.tables import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interactions:
+    """What each feature, pair, … adds to each prediction, compared with the background.
+
+    Only subsets of features that share a term are listed; all others are exactly zero. With
+    ``"k-SII"`` and ``"STII"``, ``base_values + values.sum(axis=1)`` is the prediction.
+
+    Parameters
+    ----------
+    subsets
+        Tuples of 1 … order feature indices.
+    values
+        Array (n, n_subsets, n_outputs).
+    base_values
+        Array (n_outputs,): the mean prediction over the background.
+    index, order
+        Which index, and the largest size of a subset.
+    data
+        Array (n, p): the rows explained, in raw units.
+    feature_names, output_names
+        Names.
+    """
+
+    subsets: tuple[Subset, ...]
+    values: FloatArray
+    base_values: FloatArray
+    index: str
+    order: int
+    data: FloatArray
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+
+    def value(self, subset: Any) -> FloatArray:
+        """Give the values (n, n_outputs) of one subset, by indices or names.
+
+        Zero when no term holds all its features.
+        """
+        wanted = tuple(sorted(set(parse_term(subset, self.feature_names))))
+        if wanted in self.subsets:
+            return self.values[:, self.subsets.index(wanted)]
+        return np.zeros((len(self.values), len(self.output_names)))
+
+    def table(self, n: int | None = None, size: int | None = None) -> Table:
+        """Rank the subsets (of one size, or all) by mean absolute value, the n first or all."""
+        chosen = [j for j, s in enumerate(self.subsets) if size is None or len(s) == size]
+        rows = plural(len(self.values), "row")
+        return ranked_table(
+            f"{self.index} up to order {self.order}: mean |value| over {rows}",
+            "features",
+            [subset_name(self.subsets[j], self.feature_names) for j in chosen],
+            np.abs(self.values[:, chosen]).mean(axis=0),
+            self.output_names,
+            n=n,
+        )
+
+    def to_shapiq(self, output: int | str = 0) -> list[Any]:
+        """Give one ``shapiq.InteractionValues`` for each row, for shapiq's plots.
+
+        Parameters
+        ----------
+        output
+            Index or name.
+
+        Raises
+        ------
+        MissingDependencyError
+            When shapiq is not installed.
+        """
+        try:
+            import shapiq
+        except ImportError as error:
+            raise MissingDependencyError(
+                "to_shapiq() needs shapiq, which is not installed.",
+                remedy="pip install 'nn2poly[explain]'",
+            ) from error
+        k = output_index(output, self.output_names)
+        base = float(self.base_values[k])
+        # The interaction index of the empty set is not the base value; its own value is no part
+        # of an explanation and is left out.
+        empty: dict[Subset, float] = {} if self.index == "SII" else {(): base}
+        return [
+            shapiq.InteractionValues(
+                {**empty, **dict(zip(self.subsets, row.tolist(), strict=True))},
+                index=self.index,
+                max_order=self.order,
+                n_players=len(self.feature_names),
+                min_order=0 if empty else 1,
+                estimated=False,
+                baseline_value=base,
+            )
+            for row in self.values[:, :, k]
+        ]
+
+    def __repr__(self) -> str:
+        return str(self.table(20))
+
+    def _repr_html_(self) -> str:
+        return self.table(20)._repr_html_()
+
+
+def interactions(
+    poly: Polynomial, X: Any, background: Any, *, order: int = 2, index: str = "k-SII"
+) -> Interactions:
+    """Answer "which features act together on this prediction, and how strongly?".
+
+    Exact Shapley interactions of the same game as in `shapley`; with ``order=1`` they are the
+    Shapley values. Every index is a weighted sum of the game's Möbius coefficients, and of a
+    polynomial of order Q these vanish beyond Q features.
+
+    Parameters
+    ----------
+    poly
+        The polynomial; of a classifier the raw outputs (before the link) are explained.
+    X
+        Array or data frame (n, p) in raw units: the rows to explain.
+    background
+        Array or data frame (m, p): what a prediction is compared with.
+    order
+        Largest number of features in a subset; 2 for pairs.
+    index
+        ``"k-SII"`` (n-Shapley values, Bordt and von Luxburg 2023; sums to the prediction),
+        ``"STII"`` (Shapley–Taylor, Sundararajan et al. 2020; sums to the prediction) or ``"SII"``
+        (Grabisch and Roubens 1999; does not sum).
+
+    Returns
+    -------
+    Interactions
+
+    Raises
+    ------
+    InvalidInputError
+        When the tables do not fit the polynomial, or the index is unknown.
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> poly = n2p.Polynomial.from_terms(["a", "a b"], [2.0, 1.0], ["a", "b"])
+    >>> found = n2p.explain.interactions(poly, [[1.0, 3.0]], [[0.0, 0.0], [0.0, 2.0]])
+    >>> found
+    k-SII up to order 2: mean |value| over 1 row
+    features  mean |value|
+    --------  ------------
+    a                3.000
+    a × b            2.000
+    b                    0
+    """
+    largest = check_order(order, where="order")
+    weight = index_weight(check_choice(index, INDICES, name="index"), largest)
+    rows = read_rows(poly, X, "X")
+    reference = read_rows(poly, background, "background")
+    warn_once(poly, rows, reference)
+    near = recentred(poly, reference)
+    faces = make_faces(near)
+    moments = joint_moments(faces.terms, (reference - near.center) / near.scale)
+    games = subset_polynomials(faces, moments, weight, largest)
+    return Interactions(
+        games.subsets,
+        games.evaluate((rows - near.center) / near.scale),
+        faces.mean(moments),
+        index,
+        largest,
+        rows,
+        poly.feature_names,
+        poly.output_names,
+    )

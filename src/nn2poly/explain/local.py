@@ -1,0 +1,142 @@
+"""The polynomial at one point: the network's own Taylor polynomial there beside the global one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.algebra.monomials import IntArray
+from nn2poly.arguments import check_count
+from nn2poly.conversion.convert import convert
+from nn2poly.errors import InvalidInputError
+from nn2poly.explain.alignment import aligned, check_features
+from nn2poly.network.readers import read_network
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.sparse import largest
+from nn2poly.polynomial.terms import Terms, output_index, term_name
+from nn2poly.tables import Table
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalComparison:
+    """Two polynomials in steps from the same point, in the scale of the global one.
+
+    Parameters
+    ----------
+    everywhere
+        The global polynomial, rewritten around the point.
+    here
+        The exact Taylor polynomial of the network at the point.
+    positions
+        Array (n_terms,): the terms that either has, as positions in the graded basis.
+    coefficients
+        Array (2, n_terms, n_outputs): global, then local.
+    """
+
+    everywhere: Polynomial
+    here: Polynomial
+    positions: IntArray
+    coefficients: FloatArray
+
+    @property
+    def terms(self) -> Terms:
+        """The terms that either has."""
+        order = max(self.everywhere.max_order, self.here.max_order)
+        return Terms(self.everywhere.n_features, order, self.positions)
+
+    @property
+    def difference(self) -> FloatArray:
+        """Global minus local, array (n_terms, n_outputs)."""
+        result: FloatArray = self.coefficients[0] - self.coefficients[1]
+        return result
+
+    def table(self, n: int = 20, output: int | str = 0) -> Table:
+        """List the value at the point, then the n terms that are largest in either.
+
+        Parameters
+        ----------
+        n
+            How many.
+        output
+            Index or name of the output.
+        """
+        names = self.everywhere.output_names
+        column = output_index(output, names)
+        pair = self.coefficients[:, :, column]
+        terms = self.terms
+        size = np.where(terms.orders() == 0, np.inf, np.abs(pair).max(axis=0))
+        rows = tuple(
+            (
+                term_name(terms[i], self.everywhere.feature_names),
+                len(terms[i]),
+                float(pair[0, i]),
+                float(pair[1, i]),
+                float(pair[0, i] - pair[1, i]),
+            )
+            for i in largest(size, check_count(n, where="n") + 1).tolist()
+        )
+        return Table(
+            f"The polynomial and the network around one point, output {names[column]}",
+            ("term", "order", "global", "local", "difference"),
+            rows,
+            note="Terms in (x - x0) / scale; '1' is the value at the point itself.",
+        )
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def compare_local(
+    model: Any, poly: Polynomial, x0: npt.ArrayLike, *, max_order: int | None = None
+) -> LocalComparison:
+    """Compare the global polynomial with the network's Taylor polynomial at one point.
+
+    Where the two agree, the global polynomial is also a local explanation; where they do not,
+    the network does something at this point that holds only near it.
+
+    Parameters
+    ----------
+    model
+        The network that ``poly`` came from.
+    poly
+        The global polynomial.
+    x0
+        Array (p,), or one row of a frame, in raw units.
+    max_order
+        Order of the local polynomial; default that of ``poly``, at least 1.
+
+    Returns
+    -------
+    LocalComparison
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> net = n2p.Network([n2p.Layer([[0.5], [0.2]], [0.0], "tanh"), n2p.Layer([[1.0]], [3.0])])
+    >>> compare_local(net, n2p.convert(net, 3), [0.0, 0.0]).difference.round(12).any()
+    np.False_
+    """
+    order = max(poly.max_order, 1) if max_order is None else max_order
+    network = read_network(model)
+    if network.n_outputs != poly.n_outputs:
+        raise InvalidInputError(
+            "The polynomial is not one of this model.",
+            where="poly",
+            expected=f"{network.n_outputs} outputs",
+            found=f"{poly.n_outputs} outputs",
+        )
+    names = poly.feature_names if network.feature_names is None else None
+    local = convert(model, order, around=x0, feature_names=names, output_names=poly.output_names)
+    check_features([poly, local], ["poly", "the model"])
+    everywhere = poly.rebase(local.center, poly.scale)
+    here = local.rebase(local.center, poly.scale)
+    positions, coefficients = aligned([everywhere, here])
+    return LocalComparison(everywhere, here, positions, coefficients)

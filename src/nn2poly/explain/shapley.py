@@ -1,0 +1,216 @@
+"""`shapley`: exact interventional Shapley values, from the moments of the background."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nn2poly.algebra.graded import FloatArray
+from nn2poly.arguments import plural
+from nn2poly.errors import InvalidInputError, MissingDependencyError
+from nn2poly.explain.faces import make_faces
+from nn2poly.explain.games import shapley_weight, subset_polynomials
+from nn2poly.explain.moments import joint_moments, read_rows, recentred, warn_once
+from nn2poly.explain.summaries import ranked_table
+from nn2poly.memory import check_terms
+from nn2poly.network.readers import read_network
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.terms import output_index
+from nn2poly.tables import Table
+
+RESIDUAL_NAME = "beyond polynomial"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShapleyValues:
+    """What each feature adds to each prediction, compared with the background.
+
+    ``base_values + values.sum(axis=1)`` is the polynomial's raw output, and with ``residual``
+    added the network's.
+
+    Parameters
+    ----------
+    values
+        Array (n, p, n_outputs).
+    base_values
+        Array (n_outputs,): the mean prediction over the background.
+    data
+        Array (n, p): the rows explained, in raw units.
+    feature_names, output_names
+        Names.
+    residual
+        Array (n, n_outputs): what the network adds beyond the polynomial; None without a model.
+    """
+
+    values: FloatArray
+    base_values: FloatArray
+    data: FloatArray
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    residual: FloatArray | None = None
+
+    @property
+    def total(self) -> FloatArray:
+        """The outputs that the values add up to: array (n, n_outputs)."""
+        beyond = 0.0 if self.residual is None else self.residual
+        sums: FloatArray = self.base_values + self.values.sum(axis=1) + beyond
+        return sums
+
+    def table(self, n: int | None = None) -> Table:
+        """Rank the features by mean absolute value, the n first or all."""
+        extra = {} if self.residual is None else {RESIDUAL_NAME: np.abs(self.residual).mean(axis=0)}
+        return ranked_table(
+            f"Shapley values: mean |value| over {plural(len(self.values), 'row')}",
+            "feature",
+            self.feature_names,
+            np.abs(self.values).mean(axis=0),
+            self.output_names,
+            n=n,
+            extra=extra,
+        )
+
+    def to_shap(self, output: int | str | None = None) -> Any:
+        """Give a ``shap.Explanation`` for SHAP's plots.
+
+        The residual, when there is one, becomes one more feature.
+
+        Parameters
+        ----------
+        output
+            Index or name; None for all of them (plots want one, as in ``explanation[:, :, 0]``).
+
+        Returns
+        -------
+        shap.Explanation
+            With values (n, p), or (n, p, n_outputs) for several outputs.
+
+        Raises
+        ------
+        MissingDependencyError
+            When shap is not installed.
+        """
+        try:
+            import shap
+        except ImportError as error:
+            raise MissingDependencyError(
+                "to_shap() needs shap, which is not installed.",
+                remedy="pip install 'nn2poly[explain]'",
+            ) from error
+        kept = list(range(len(self.output_names)))
+        if output is not None:
+            kept = [output_index(output, self.output_names)]
+        values, data, names = self.values[:, :, kept], self.data, list(self.feature_names)
+        if self.residual is not None:
+            beyond = self.residual[:, kept]
+            values = np.concatenate([values, beyond[:, None, :]], axis=1)
+            # Its own "data": plots colour a feature by its value and cannot do without one.
+            data = np.column_stack([data, beyond.mean(axis=1)])
+            names.append(RESIDUAL_NAME)
+        base, outputs = np.tile(self.base_values[kept], (len(values), 1)), self.output_names
+        if len(kept) == 1:
+            return shap.Explanation(
+                values[:, :, 0],
+                base[:, 0],
+                data,
+                feature_names=names,
+                output_names=outputs[kept[0]],
+            )
+        return shap.Explanation(values, base, data, feature_names=names, output_names=list(outputs))
+
+    def __repr__(self) -> str:
+        return str(self.table(20))
+
+    def _repr_html_(self) -> str:
+        return self.table(20)._repr_html_()
+
+
+def shapley(poly: Polynomial, X: Any, background: Any, *, model: Any = None) -> ShapleyValues:
+    """Answer "how far did each feature move this prediction from the average one?".
+
+    Exact interventional Shapley values: the game of a row x is v(S) = E_b P(x_S, b_rest) over
+    the rows b of the background. Every term is a game of at most Q players, so that the value of
+    a feature is itself a polynomial in x, its coefficients made of moments of the background.
+    No sampling; rows, background and terms each enter the cost once.
+
+    Parameters
+    ----------
+    poly
+        The polynomial; of a classifier the raw outputs (before the link) are explained.
+    X
+        Array or data frame (n, p) in raw units: the rows to explain.
+    background
+        Array or data frame (m, p): what a prediction is compared with, such as the training data.
+    model
+        The network that the polynomial came from, to show also what it adds beyond it.
+
+    Returns
+    -------
+    ShapleyValues
+
+    Raises
+    ------
+    InvalidInputError
+        When the tables do not fit the polynomial, or the model does not.
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> poly = n2p.Polynomial.from_terms(["a", "a b"], [2.0, 1.0], ["a", "b"])
+    >>> found = n2p.explain.shapley(poly, [[1.0, 3.0]], [[0.0, 0.0], [0.0, 2.0]])
+    >>> found.values[0, :, 0], found.base_values
+    (array([4., 1.]), array([0.]))
+    >>> found
+    Shapley values: mean |value| over 1 row
+    feature  mean |value|
+    -------  ------------
+    a               4.000
+    b               1.000
+    """
+    rows = read_rows(poly, X, "X")
+    reference = read_rows(poly, background, "background")
+    warn_once(poly, rows, reference)
+    network = None if model is None else _matching_network(model, poly)
+    values, base = _values(recentred(poly, reference), rows, reference)
+    residual = None
+    if network is not None:
+        outputs = network.predict(rows).reshape(len(rows), -1)
+        residual = outputs - base - values.sum(axis=1)
+    return ShapleyValues(values, base, rows, poly.feature_names, poly.output_names, residual)
+
+
+def _values(
+    poly: Polynomial, rows: FloatArray, reference: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Compute the values (n, p, n_outputs) and the mean over the reference (n_outputs,)."""
+    shape = (len(rows), poly.n_features, poly.n_outputs)
+    check_terms(
+        poly.n_terms,
+        8 * shape[0] * shape[1] * shape[2],
+        what=f"The array of Shapley values of {len(rows):,} rows",
+        remedy="pass fewer rows at a time",
+    )
+    faces = make_faces(poly)
+    moments = joint_moments(faces.terms, (reference - poly.center) / poly.scale)
+    games = subset_polynomials(faces, moments, shapley_weight, 1)
+    features = [subset[0] for subset in games.subsets]
+    values = np.zeros(shape)
+    for here, part in games.batches((rows - poly.center) / poly.scale):
+        values[here, features] = part
+    return values, faces.mean(moments)
+
+
+def _matching_network(model: Any, poly: Polynomial) -> Any:
+    network = read_network(model)
+    expected = (poly.n_features, poly.n_outputs)
+    found = (network.n_features, network.n_outputs)
+    if expected != found:
+        raise InvalidInputError(
+            "This network is not the one that the polynomial came from.",
+            where="model",
+            expected=f"{expected[0]} features and {expected[1]} outputs, as the polynomial has",
+            found=f"{found[0]} features and {found[1]} outputs",
+            remedy="pass the network that was converted, or leave model out",
+        )
+    return network

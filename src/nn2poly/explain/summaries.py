@@ -1,0 +1,74 @@
+"""Names of subsets and ranked tables, shared by the explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nn2poly.algebra.graded import FloatArray
+from nn2poly.polynomial.sparse import largest
+from nn2poly.tables import Table
+
+# More outputs than this are summed up in one column.
+MAX_COLUMNS = 8
+
+
+def subset_name(subset: Sequence[int], feature_names: Sequence[str]) -> str:
+    """Spell a subset of features.
+
+    Examples
+    --------
+    >>> subset_name((0, 1), ("rm", "lstat"))
+    'rm × lstat'
+    """
+    return " × ".join(feature_names[i] for i in subset)
+
+
+def ranked_table(
+    title: str,
+    kind: str,
+    names: Sequence[str],
+    sizes: FloatArray,
+    output_names: Sequence[str],
+    *,
+    n: int | None = None,
+    extra: Mapping[str, FloatArray] | None = None,
+    heading: str = "mean |value|",
+) -> Table:
+    """Rank named rows by their mean over the outputs.
+
+    Parameters
+    ----------
+    title, kind
+        Of the table, and of its first column.
+    sizes
+        Array (n_names, n_outputs).
+    n
+        How many to list; None for all.
+    extra
+        Rows (n_outputs,) that stand below, whatever their size.
+    heading
+        Of the column of numbers, when it is not an output's name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ranked_table("Sizes", "feature", ["a", "b"], np.array([[1.0], [2.0]]), ["y"], n=1)
+    Sizes
+    feature  mean |value|
+    -------  ------------
+    b               2.000
+    the largest 1 of 2
+    """
+    means = sizes.mean(axis=1)
+    order = largest(means, len(means) if n is None else n).tolist()
+    one = len(output_names) > MAX_COLUMNS or len(output_names) == 1
+    columns = (kind, heading) if one else (kind, *output_names)
+    rows = [(names[i], float(means[i])) if one else (names[i], *sizes[i].tolist()) for i in order]
+    for name, size in (extra or {}).items():
+        rows.append((name, float(size.mean())) if one else (name, *size.tolist()))
+    notes = []
+    if len(order) < len(names):
+        notes.append(f"the largest {len(order):,} of {len(names):,}")
+    if len(output_names) > MAX_COLUMNS:
+        notes.append(f"mean over {len(output_names):,} outputs")
+    return Table(title, columns, tuple(rows), note="; ".join(notes))

@@ -1,0 +1,201 @@
+"""`sobol`: shares of the variance, for independent features or for the data as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nn2poly.algebra.graded import FloatArray
+from nn2poly.explain.anova import Anova, anova
+from nn2poly.explain.games import Subset
+from nn2poly.explain.moments import read_rows
+from nn2poly.explain.summaries import subset_name
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.sparse import largest
+from nn2poly.polynomial.terms import output_index, parse_term
+from nn2poly.tables import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VarianceShares:
+    """The share of each subset of features in the variance of each output.
+
+    The shares of all subsets add up to 1; subsets that are not listed have none. For
+    independent features (``joint`` false) they are Sobol' indices, and ``correlative`` is zero.
+    For the joint distribution a share is Cov(effect, output) / variance, the sum of
+    ``structural``, Var(effect) / variance, the part that the effect has by itself, and
+    ``correlative``, its covariance with the other effects: what it shares with them because the
+    features are correlated. That part, and the share, can be negative.
+
+    Parameters
+    ----------
+    subsets
+        Tuples of feature indices, by size and then in lexicographic order.
+    structural, correlative
+        Arrays (n_subsets, n_outputs); NaN for an output that does not vary.
+    variance
+        Array (n_outputs,).
+    joint
+        Whether features keep their joint distribution.
+    feature_names, output_names
+        Names.
+    """
+
+    subsets: tuple[Subset, ...]
+    structural: FloatArray
+    correlative: FloatArray
+    variance: FloatArray
+    joint: bool
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+
+    @property
+    def shares(self) -> FloatArray:
+        """Share of every subset: array (n_subsets, n_outputs)."""
+        return self.structural + self.correlative
+
+    @property
+    def first(self) -> FloatArray:
+        """Share of each feature by itself, first-order indices: array (p, n_outputs)."""
+        return self._per_feature([s if len(s) == 1 else () for s in self.subsets])
+
+    @property
+    def total(self) -> FloatArray:
+        """Share of each feature with all its interactions, total indices: (p, n_outputs)."""
+        return self._per_feature(self.subsets)
+
+    def _per_feature(self, members: Any) -> FloatArray:
+        out = np.zeros((len(self.feature_names), len(self.output_names)))
+        shares = self.shares
+        out[:, np.isnan(shares).any(axis=0) | (self.variance <= 0)] = np.nan
+        pairs = [(i, j) for j, subset in enumerate(members) for i in subset]
+        if pairs:
+            features, places = np.array(pairs).T
+            np.add.at(out, features, shares[places])
+        return out
+
+    def share(self, subset: Any) -> FloatArray:
+        """Give the share (n_outputs,) of one subset, by indices or names; zero if not listed."""
+        wanted = tuple(sorted(set(parse_term(subset, self.feature_names))))
+        if wanted in self.subsets:
+            share: FloatArray = self.shares[self.subsets.index(wanted)]
+            return share
+        return np.zeros(len(self.output_names))
+
+    def table(self, output: int | str = 0, n: int | None = None) -> Table:
+        """List features by total share, the n first or all, for one output."""
+        k = output_index(output, self.output_names)
+        first, total = self.first[:, k], self.total[:, k]
+        order = largest(np.nan_to_num(total), len(total) if n is None else n).tolist()
+        rows = tuple(
+            (self.feature_names[i], float(first[i]), float(total[i]), float(total[i] - first[i]))
+            for i in order
+        )
+        columns = ("feature", "alone", "total", "in interactions")
+        return Table(f"{self._title(k)}, by feature", columns, rows)
+
+    def subset_table(self, output: int | str = 0, n: int | None = 10) -> Table:
+        """List subsets by absolute share, the n first or all, for one output."""
+        k = output_index(output, self.output_names)
+        size = np.abs(np.nan_to_num(self.shares[:, k]))
+        order = largest(size, len(size) if n is None else n).tolist()
+        columns = ["features", "share"] + (["structural", "correlative"] if self.joint else [])
+        parts = [self.shares] + ([self.structural, self.correlative] if self.joint else [])
+        rows = tuple(
+            (
+                subset_name(self.subsets[j], self.feature_names),
+                *(float(part[j, k]) for part in parts),
+            )
+            for j in order
+        )
+        return Table(f"{self._title(k)}, by subset", tuple(columns), rows)
+
+    def _title(self, k: int) -> str:
+        kind = "joint distribution" if self.joint else "independent features"
+        name = f" of {self.output_names[k]}" if len(self.output_names) > 1 else ""
+        return f"Shares of the variance{name} ({kind})"
+
+    def _tables(self) -> list[Table]:
+        outputs = range(min(3, len(self.output_names)))
+        return [t for k in outputs for t in (self.table(k, 10), self.subset_table(k, 10))]
+
+    def __repr__(self) -> str:
+        more = len(self.output_names) - 3
+        rest = [f"… and {more:,} more outputs: see .table(output)"] if more > 0 else []
+        return "\n\n".join([*map(str, self._tables()), *rest])
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self._tables())
+
+
+def sobol(poly: Polynomial, X: Any, *, joint: bool = False) -> VarianceShares:
+    """Answer "which features, which pairs make the predictions vary?".
+
+    The variance of a polynomial splits over the pure effects of its functional ANOVA (see
+    `anova`). For independent features with the marginals of X the shares are Sobol' indices, in
+    closed form from moments of single features. For the joint distribution of the rows as they
+    are, Var f = Σ_T Cov(f_T, f) splits into a structural part Var f_T and a correlative part
+    Cov(f_T, f - f_T) (Li et al. 2010).
+
+    Parameters
+    ----------
+    poly
+        The polynomial.
+    X
+        Array or data frame (n, p) in raw units: the data whose distribution counts.
+    joint
+        Keep the rows of X together; default: only their marginals.
+
+    Returns
+    -------
+    VarianceShares
+
+    Examples
+    --------
+    a + a b with a and b each ±1: each half of the variance.
+
+    >>> import nn2poly as n2p
+    >>> poly = n2p.Polynomial.from_terms(["a", "a b"], [1.0, 1.0], ["a", "b"])
+    >>> shares = n2p.explain.sobol(poly, [[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    >>> shares.first.ravel(), shares.total.ravel(), shares.share("a b")
+    (array([0.5, 0. ]), array([1. , 0.5]), array([0.5]))
+    """
+    effects = anova(poly, X)
+    if joint:
+        structural, correlative, variance = _covariances(effects, read_rows(poly, X, "X"))
+    else:
+        structural, variance = effects.variances, effects.variances.sum(axis=0)
+        correlative = np.zeros_like(structural)
+    # A variance at the level of rounding is none: shares of it would be noise.
+    floor = (16 * np.finfo(float).eps * np.abs(effects.mean)) ** 2
+    unit = np.where(variance > floor, variance, np.nan)
+    return VarianceShares(
+        effects.subsets,
+        structural / unit,
+        correlative / unit,
+        variance,
+        joint,
+        poly.feature_names,
+        poly.output_names,
+    )
+
+
+def _covariances(effects: Anova, rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Compute Var f_T, Cov(f_T, f - f_T) and Var f over raw rows (n, p)."""
+    shape = effects.variances.shape
+    mean, square, cross = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    total, total_square = np.zeros(shape[1]), np.zeros(shape[1])
+    for _, values in effects.batches(rows):
+        output = values.sum(axis=1)
+        mean += values.sum(axis=0)
+        square += (values**2).sum(axis=0)
+        cross += np.einsum("nsk,nk->sk", values, output)
+        total += output.sum(axis=0)
+        total_square += (output**2).sum(axis=0)
+    n = len(rows)
+    variance = total_square / n - (total / n) ** 2
+    structural = np.maximum(square / n - (mean / n) ** 2, 0.0)
+    with_output = cross / n - mean / n * total / n
+    return structural, with_output - structural, variance

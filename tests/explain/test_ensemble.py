@@ -1,0 +1,172 @@
+"""Coefficients and explanations of several networks side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.neural_network import MLPRegressor
+
+import nn2poly as n2p
+from nn2poly import explain
+from nn2poly.algebra.monomials import count_terms
+from nn2poly.errors import InvalidInputError
+
+
+def random_poly(seed, p=3, order=2, k=2, **options):
+    rng = np.random.default_rng(seed)
+    options = {
+        "center": rng.normal(size=p),
+        "scale": rng.uniform(0.5, 2.0, p),
+        "feature_names": [f"f{j}" for j in range(p)],
+    } | options
+    return n2p.Polynomial(rng.normal(size=(count_terms(p, order), k)), order, **options)
+
+
+def test_the_mean_polynomial_predicts_the_mean_of_the_predictions():
+    polys = [random_poly(0), random_poly(1, order=3), random_poly(2, order=3).prune(4)]
+    found = explain.ensemble(polys)
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    expected = np.mean([poly.predict(X) for poly in polys], axis=0)
+    np.testing.assert_allclose(found.mean.predict(X), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_coefficients_are_those_of_the_members_in_common_coordinates():
+    polys = [random_poly(s) for s in range(4)]
+    found = explain.ensemble(polys, center=1.0, scale=2.0)
+    stacked = np.stack([poly.rebase(1.0, 2.0).coefficients for poly in polys])
+    np.testing.assert_allclose(found.coefficients, stacked)
+    np.testing.assert_allclose(found.std, stacked.std(axis=0, ddof=1))
+    shares = np.maximum((stacked > 0).mean(axis=0), (stacked < 0).mean(axis=0))
+    np.testing.assert_array_equal(found.sign_stability, shares)
+
+
+def test_members_that_agree_on_their_coordinates_keep_them_to_the_last_digit():
+    polys = [random_poly(s, center=[0.1, 0.2, 0.3], scale=[0.1, 1 / 3, 7.0]) for s in range(3)]
+    found = explain.ensemble(polys)
+    np.testing.assert_array_equal(found.mean.center, [0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(found.coefficients[1], polys[1].coefficients)
+
+
+def test_folded_members_stay_folded():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=150), rng.integers(0, 2, 150)])
+    y = X[:, 0] * X[:, 1]
+    polys = []
+    for seed in range(3):
+        net = MLPRegressor(hidden_layer_sizes=5, solver="lbfgs", alpha=1.0, max_iter=5000)
+        net.set_params(random_state=seed).fit(X, y)
+        polys.append(n2p.convert(net, 2, data=X))
+    found = explain.ensemble(polys)
+    assert (1, 1) not in found.mean.terms
+    assert found.mean.coefficient("x1 x2") == pytest.approx(
+        np.mean([p.rebase(found.mean.center, found.mean.scale).coefficient("x1 x2") for p in polys])
+    )
+    assert found.sign_stability[found.mean.terms.index((0, 1)), 0] == 1.0
+
+
+def test_terms_that_one_member_lacks_count_as_zero():
+    one = n2p.Polynomial.from_terms(["a", "a b"], [1.0, 2.0], ["a", "b"])
+    two = n2p.Polynomial.from_terms(["a", "1"], [3.0, 5.0], ["a", "b"])
+    found = explain.ensemble([one, two])
+    assert dict(zip(found.mean.term_names(), found.mean.coefficients[:, 0], strict=True)) == {
+        "1": 2.5,
+        "a": 2.0,
+        "a b": 1.0,
+    }
+    assert found.sign_stability[:, 0].tolist() == [0.5, 1.0, 0.5]
+
+
+def test_the_range_of_the_mean_is_the_one_that_all_saw():
+    one, two = (random_poly(s, low=low, high=high) for s, low, high in [(0, 0, 5), (1, 2, 9)])
+    found = explain.ensemble([one, two]).mean
+    np.testing.assert_array_equal(np.stack([found.low, found.high]), [[2] * 3, [5] * 3])
+    assert explain.ensemble([one, random_poly(2)]).mean.low is None
+    assert explain.ensemble([one, random_poly(1, low=6, high=7)]).mean.low is None
+
+
+def test_classifiers_stay_classifiers():
+    options = {"link": "softmax", "classes": ("no", "yes")}
+    found = explain.ensemble([random_poly(s, **options) for s in range(2)])
+    assert (found.mean.link, found.mean.classes) == ("softmax", ("no", "yes"))
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (random_poly(1, feature_names=["f0", "f1", "g"]), r"lacks 'f2' and adds 'g'"),
+        (random_poly(1, feature_names=["f1", "f0", "f2"]), "another order"),
+        (random_poly(1, 4), "adds 'f3'"),
+        (random_poly(1, k=3), "output names differ"),
+        (random_poly(1, link="softmax"), "link differ"),
+    ],
+)
+def test_polynomials_that_differ_are_refused_and_the_difference_is_said(other, message):
+    with pytest.raises(InvalidInputError, match=message):
+        explain.ensemble([random_poly(0), other])
+
+
+@pytest.mark.parametrize(
+    "members", [[], [random_poly(0)], [random_poly(0), 3], ["a", "b"], [random_poly(0), None]]
+)
+def test_what_cannot_be_put_side_by_side_is_refused(members):
+    with pytest.raises(InvalidInputError):
+        explain.ensemble(members)
+
+
+def test_the_table_starts_with_the_intercept_and_sorts_by_size():
+    table = explain.ensemble([random_poly(s) for s in range(3)]).table(4, "y2")
+    assert table[0][0] == "1"
+    sizes = [abs(row[2]) for row in table[1:]]
+    assert len(sizes) == 4
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_large_ensembles_stay_small():
+    found = explain.ensemble([random_poly(s, 54, 3, 7) for s in range(3)])
+    assert found.coefficients.shape == (3, 29_260, 7)
+    assert found.mean.positions is None
+    assert len(found.table(5)) == 6
+
+
+# --- explanations ----------------------------------------------------------------------------
+
+
+def test_marginal_effects_of_several_networks_are_put_side_by_side():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    effects = [explain.marginal_effects(random_poly(s), X) for s in range(4)]
+    found = explain.ensemble(effects)
+    stacked = np.stack([e.values for e in effects])
+    np.testing.assert_allclose(found.mean, stacked.mean(axis=0))
+    np.testing.assert_allclose(found.std, stacked.std(axis=0, ddof=1))
+    assert found.feature_names == ("f0", "f1", "f2")
+    assert found.sign_stability.min() >= 0.5
+    assert len(found.table("y2")) == 3
+
+
+def test_shapley_values_of_several_networks_are_put_side_by_side():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    values = [explain.shapley(random_poly(s), X, X) for s in range(3)]
+    found = explain.ensemble(values)
+    np.testing.assert_allclose(found.mean, np.mean([v.values for v in values], axis=0))
+    assert found.table().columns[0] == "feature"
+
+
+def test_explanations_of_other_rows_or_features_are_refused():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    one = explain.marginal_effects(random_poly(0), X)
+    with pytest.raises(InvalidInputError, match="shapes of the values differ"):
+        explain.ensemble([one, explain.marginal_effects(random_poly(1), X[:5])])
+    renamed = random_poly(1, feature_names=["a", "b", "c"])
+    with pytest.raises(InvalidInputError, match="feature names differ"):
+        explain.ensemble([one, explain.marginal_effects(renamed, X)])
+
+
+def test_only_explanations_by_row_feature_and_output_have_a_table():
+    curves = [
+        explain.partial_dependence(random_poly(s), np.eye(3), 0, grid=[0.0, 1.0]) for s in range(2)
+    ]
+    found = explain.ensemble(curves)
+    assert found.mean.shape == (2, 2)
+    with pytest.raises(InvalidInputError, match="table"):
+        found.table()
+    assert "shape (2, 2)" in repr(found)
