@@ -1,0 +1,110 @@
+"""C and JavaScript: functions of an array; the two share expressions, braces and comments."""
+
+from __future__ import annotations
+
+from nn2poly.export.horner import Node, check_writable, expressions, used_variables
+from nn2poly.export.names import function_names, remarks
+from nn2poly.export.writing import Notation, standardise, write
+from nn2poly.polynomial.polynomial import Polynomial
+
+
+def c(poly: Polynomial) -> dict[str, str]:
+    """Write each output as a C99 function.
+
+    ``double predict_<output>(const double *x)`` is pure, needs no header or library, and reads
+    the features from x in their order; a comment lists them.
+
+    Parameters
+    ----------
+    poly
+        The polynomial; classifiers give raw outputs, before the link.
+
+    Returns
+    -------
+    dict
+        Source by output name; all of them together make one file.
+
+    Raises
+    ------
+    InvalidInputError
+        When ``poly`` is not a polynomial, has no terms or too many.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[1.0], [2.0], [3.0]], 2, ["t"], center=20.0, scale=5.0)
+    >>> print(c(poly)["y"])
+    /* 'y': a polynomial of order 2.
+       x[0]: 't' */
+    double predict_y(const double *x)
+    {
+        const double z0 = (x[0] - 20.0)/5.0;
+        return 1.0 + (2.0 + 3.0*z0)*z0;
+    }
+    <BLANKLINE>
+    """
+    return _functions(poly, "double {}(const double *x)\n{{", "const double", "(void)x;")
+
+
+def javascript(poly: Polynomial) -> dict[str, str]:
+    """Write each output as a JavaScript function.
+
+    ``predict_<output>(x)`` takes one array (plain or typed) with the features in their order;
+    a comment lists them. Safe in strict mode, in modules, and inside a ``<script>`` element.
+
+    Parameters
+    ----------
+    poly
+        The polynomial; classifiers give raw outputs, before the link.
+
+    Returns
+    -------
+    dict
+        Source by output name; all of them together make one file.
+
+    Raises
+    ------
+    InvalidInputError
+        When ``poly`` is not a polynomial, has no terms or too many.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[1.0], [2.0], [3.0]], 1, ["rm", "lstat"])
+    >>> print(javascript(poly)["y"])
+    /* 'y': a polynomial of order 1.
+       x[0]: 'rm'
+       x[1]: 'lstat' */
+    function predict_y(x) {
+        return 1.0 + 2.0*x[0] + 3.0*x[1];
+    }
+    <BLANKLINE>
+    """
+    return _functions(poly, "function {}(x) {{", "const", "")
+
+
+def _functions(poly: Polynomial, head: str, constant: str, unused: str) -> dict[str, str]:
+    check_writable(poly)
+    functions = function_names(poly)
+    result = {}
+    for name, tree in expressions(poly):
+        lines = _body(poly, tree, constant, unused)
+        body = "".join(f"    {line}\n" for line in lines)
+        result[name] = f"{_comment(poly, name)}\n{head.format(functions[name])}\n{body}}}\n"
+    return result
+
+
+def _body(poly: Polynomial, tree: Node, constant: str, unused: str) -> list[str]:
+    used = used_variables(tree)
+    raw = Notation(repr, "x[{}]".format)
+    own = {i: standardise(f"x[{i}]", i, poly, raw) for i in used}
+    names = {i: f"x[{i}]" if own[i] == f"x[{i}]" else f"z{i}" for i in used}
+    steps = [f"{constant} {names[i]} = {own[i]};" for i in used if names[i] != own[i]]
+    text = write(tree, Notation(repr, names.__getitem__), indent=8)
+    return [*(steps if used or not unused else [unused]), f"return {text};"]
+
+
+def _comment(poly: Polynomial, output: str) -> str:
+    features = [f"x[{i}]: {name!r}" for i, name in enumerate(poly.feature_names)]
+    text = "\n   ".join([*remarks(poly, output), *features])
+    # Neither the comment nor a script element around it may end early.
+    text = text.replace("*/", "* /").replace("/*", "/ *").replace("<", "\\u003c")
+    return f"/* {text} */"

@@ -1,0 +1,157 @@
+"""Excel: one formula per output, over one row of cells."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
+from nn2poly.arguments import listed
+from nn2poly.errors import InvalidInputError
+from nn2poly.export.horner import check_writable, expressions
+from nn2poly.export.writing import Notation, inlined, standardise, write
+from nn2poly.polynomial.polynomial import Polynomial
+
+# Excel's own limits for a formula.
+MAX_CHARACTERS = 8192
+MAX_NESTING = 64
+MAX_COLUMNS = 16_384
+# A2, $A$2, a defined name, Sheet1!A2, 'My sheet'!A2: nothing that could hold an operator.
+REFERENCE = re.compile(r"(?:(?:[^\W\d][\w.]*|'(?:[^'\[\]*?:/\\]|'')+')!)?[$\w][$\w.]*")
+
+
+def _number(value: float) -> str:
+    return repr(value).removesuffix(".0").replace("e", "E")
+
+
+COMPACT = Notation(_number, str, gap="")
+
+
+def excel(
+    poly: Polynomial, *, cells: Sequence[str] | Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Write each output as an Excel formula.
+
+    The formula is in the notation of files and of English Excel (decimal point); it uses no
+    function and no defined names, so that LibreOffice and others read it too. Excel itself
+    keeps 15 digits of a number in a formula.
+
+    Parameters
+    ----------
+    poly
+        The polynomial; classifiers give raw outputs, before the link.
+    cells
+        The cell of each feature, in order or by feature name; default A2, B2, C2 …: a sheet
+        with the feature names in row 1. Fill the formula down for more rows.
+
+    Returns
+    -------
+    dict
+        Formula by output name, each beginning with ``=``.
+
+    Raises
+    ------
+    InvalidInputError
+        When ``poly`` is not a polynomial, has no terms or too many, when a cell is not a
+        reference, or when a formula exceeds what Excel reads (8,192 characters).
+
+    Examples
+    --------
+    >>> poly = Polynomial([[1.0], [2.0], [-3.0], [0.0], [0.5], [0.0]], 2, ["rm", "low stat"])
+    >>> excel(poly)["y"]
+    '=1+(2+0.5*B2)*A2-3*B2'
+    >>> excel(poly, cells=["Data!$D4", "Data!$E4"])["y"]
+    '=1+(2+0.5*Data!$E4)*Data!$D4-3*Data!$E4'
+    """
+    check_writable(poly)
+    references = _references(poly, cells)
+    formulas = _formulas(poly, references)
+    for name, formula in formulas.items():
+        if not _fits(formula):
+            raise _too_long(poly, references, name, formula)
+    return formulas
+
+
+def _formulas(poly: Polynomial, references: list[str]) -> dict[str, str]:
+    shifted = inlined(poly)
+    own = [(cell, standardise(cell, i, shifted, COMPACT)) for i, cell in enumerate(references)]
+    values = [z if z == cell else f"({z})" for cell, z in own]
+    notation = Notation(_number, values.__getitem__, gap="")
+    return {name: "=" + write(tree, notation) for name, tree in expressions(shifted)}
+
+
+def _references(poly: Polynomial, cells: Sequence[str] | Mapping[str, str] | None) -> list[str]:
+    names = poly.feature_names
+    if cells is None:
+        if len(names) > MAX_COLUMNS:
+            raise _bad_cells(f"{MAX_COLUMNS:,} columns at most", f"{len(names):,} features")
+        return [f"{_column(i)}2" for i in range(len(names))]
+    if isinstance(cells, Mapping):
+        if missing := [name for name in names if name not in cells]:
+            raise _bad_cells("one cell for each feature", f"none for {listed(missing)}")
+        cells = [cells[name] for name in names]
+    if isinstance(cells, str) or len(cells) != len(names):
+        raise _bad_cells(
+            f"{len(names)} cells", f"{cells!r}" if isinstance(cells, str) else f"{len(cells)}"
+        )
+    if bad := [c for c in cells if not (isinstance(c, str) and REFERENCE.fullmatch(c))]:
+        raise _bad_cells("references such as A2, $B$4 or Sheet1!C2", listed(bad))
+    return list(cells)
+
+
+def _bad_cells(expected: str, found: str) -> InvalidInputError:
+    return InvalidInputError(
+        "The cells cannot be used.",
+        where="cells",
+        expected=expected,
+        found=found,
+        remedy='pass cells=["A2", "B2", …] or cells={"feature name": "A2", …}',
+    )
+
+
+def _column(index: int) -> str:
+    """Spell the letters of a column.
+
+    Examples
+    --------
+    >>> [_column(i) for i in (0, 25, 26, 16_383)]
+    ['A', 'Z', 'AA', 'XFD']
+    """
+    letters = ""
+    while index >= 0:
+        index, place = divmod(index, 26)
+        letters, index = chr(ord("A") + place) + letters, index - 1
+    return letters
+
+
+def _fits(formula: str) -> bool:
+    return len(formula) <= MAX_CHARACTERS and _nesting(formula) <= MAX_NESTING
+
+
+def _nesting(formula: str) -> int:
+    unquoted = re.sub(r"'(?:[^']|'')*'", "", formula)  # the name of a sheet may hold brackets
+    steps = (1 if bracket == "(" else -1 for bracket in re.findall(r"[()]", unquoted))
+    return max(accumulate(steps), default=0)
+
+
+def _too_long(
+    poly: Polynomial, references: list[str], name: str, formula: str
+) -> InvalidInputError:
+    remedy = "lower the order: poly.truncate(max_order=20)"
+    if len(formula) > MAX_CHARACTERS:
+        # No term takes less than five characters.
+        counts = range(1, min(poly.n_terms, MAX_CHARACTERS // 5))
+        fitting = bisect(
+            counts,
+            0,
+            key=lambda n: not all(map(_fits, _formulas(poly.prune(n), references).values())),
+        )
+        remedy = f"keep fewer terms: poly.prune(n_terms={fitting}) fits"
+    return InvalidInputError(
+        "The formula is longer than Excel reads.",
+        where=f"output {name!r}",
+        expected=f"at most {MAX_CHARACTERS:,} characters and {MAX_NESTING} levels of brackets",
+        found=f"{len(formula):,} characters and {_nesting(formula)} levels",
+        remedy=remedy,
+    )

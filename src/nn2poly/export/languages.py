@@ -1,0 +1,62 @@
+"""The table of languages: what a command line or a menu offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nn2poly.export.brace_source import c, javascript
+from nn2poly.export.excel_formula import excel
+from nn2poly.export.latex_formula import latex
+from nn2poly.export.onnx_model import onnx_bytes
+from nn2poly.export.python_source import python
+from nn2poly.export.sql_expression import sql, sql_select
+from nn2poly.polynomial.polynomial import Polynomial
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language that a polynomial can be written in.
+
+    Parameters
+    ----------
+    suffix
+        Ending of its files.
+    content
+        Gives the content of one file with all outputs: text, or bytes for a binary format.
+    outputs
+        Gives a dict with one text per output; None for a format that holds all in one.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[1.0, 0.0], [2.0, 5.0]], 1, ["t"], ["a", "b"])
+    >>> print(LANGUAGES["excel"].content(poly))
+    =1+2*A2
+    =5*A2
+    <BLANKLINE>
+    """
+
+    suffix: str
+    content: Callable[[Polynomial], str | bytes]
+    outputs: Callable[[Polynomial], dict[str, str]] | None = None
+
+
+def _joined(outputs: Callable[[Polynomial], dict[str, str]], between: str, suffix: str) -> Language:
+    """Make a language whose file is its outputs one after the other."""
+
+    def content(poly: Polynomial) -> str:
+        return between.join(outputs(poly).values()).rstrip("\n") + "\n"
+
+    return Language(suffix, content, outputs)
+
+
+# A file of SQL is a whole SELECT from a table called data.
+LANGUAGES = {
+    "c": _joined(c, "\n", ".c"),
+    "excel": _joined(excel, "\n", ".txt"),
+    "javascript": _joined(javascript, "\n", ".js"),
+    "latex": _joined(latex, "\n\n", ".tex"),
+    "onnx": Language(".onnx", onnx_bytes),
+    "python": _joined(python, "\n\n", ".py"),
+    "sql": Language(".sql", lambda poly: sql_select(poly, "data") + "\n", sql),
+}

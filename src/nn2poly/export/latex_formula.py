@@ -1,0 +1,175 @@
+"""LaTeX: the terms written out, rounded, for a paper or a page."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+
+import numpy as np
+
+from nn2poly.arguments import check_count
+from nn2poly.export.horner import check_writable
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.terms import Term
+
+ESCAPES = {
+    "\\": r"{\backslash}",
+    "{": r"\{",
+    "}": r"\}",
+    "_": r"\_",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "$": r"\$",
+    "^": r"{\wedge}",
+    "~": r"{\sim}",
+    # Prime, minus and quotes are other signs in formulas than in words.
+    "'": r"\text{'}",
+    "-": r"\text{-}",
+    "`": r"\text{`}",
+    '"': r"\text{''}",
+}
+
+
+def latex(poly: Polynomial, *, digits: int = 4, width: int = 80) -> dict[str, str]:
+    r"""Write each output as a LaTeX formula, rounded, long sums broken over lines.
+
+    Each is an ``aligned`` environment (amsmath; MathJax and KaTeX know it too) to put between
+    ``\[`` and ``\]``. Terms stand in graded order; standardised features appear as z with
+    the feature as its index, and are defined below the formula. Letters beyond Latin need
+    XeLaTeX or LuaLaTeX. A formula of many terms is not a formula to read: ``poly.prune`` first.
+
+    Parameters
+    ----------
+    poly
+        The polynomial; classifiers give raw outputs, before the link.
+    digits
+        Significant digits.
+    width
+        About how many characters a line holds.
+
+    Returns
+    -------
+    dict
+        Formula by output name.
+
+    Raises
+    ------
+    InvalidInputError
+        When ``poly`` is not a polynomial, has no terms or too many.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[1.0], [-2.5e-7], [3.14159]], 2, ["rm"], ["price"])
+    >>> print(latex(poly)["price"])
+    \begin{aligned}
+    \mathrm{price} ={}& 1 - 2.5 \times 10^{-7}\,\mathrm{rm} + 3.142\,\mathrm{rm}^{2}
+    \end{aligned}
+    """
+    check_writable(poly)
+    digits = check_count(digits, where="digits")
+    width = check_count(width, where="width")
+    raw = [symbol(name) for name in poly.feature_names]
+    moved = (poly.center != 0) | (poly.scale != 1)
+    own = [f"z_{{{x}}}" if m else x for x, m in zip(raw, moved, strict=True)]
+    terms = list(poly.terms)
+    result = {}
+    for column, name in enumerate(poly.output_names):
+        values = poly.coefficients[:, column]
+        kept = np.flatnonzero(values).tolist()
+        parts = [(float(values[k]), _product(terms[k], own)) for k in kept] or [(0.0, "")]
+        used = sorted({i for k in kept for i in terms[k] if moved[i]})
+        lines = _sum_lines(symbol(name), parts, digits, width)
+        lines += [f"{own[i]} ={{}}& {_definition(raw[i], i, poly, digits)}" for i in used]
+        body = " \\\\\n".join(lines)
+        result[name] = f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+    return result
+
+
+def symbol(name: str) -> str:
+    r"""Spell a name inside a formula: letters with a number as in x_1, others upright.
+
+    Examples
+    --------
+    >>> print(symbol("x12"), symbol("a b_c"), symbol("größe"), symbol("50%"))
+    x_{12} \mathrm{a\ b\_c} \mathrm{gr\text{öß}e} \mathrm{50\%}
+    """
+    if found := re.fullmatch(r"([A-Za-z])([0-9]*)", name):
+        letter, number = found.groups()
+        return f"{letter}_{{{number}}}" if number else letter
+    return rf"\mathrm{{{''.join(map(_escape_run, re.split(r'([^ -~]+)', name)))}}}"
+
+
+def _escape_run(run: str) -> str:
+    """Escape letters that are all ASCII or all beyond; what cannot be printed becomes a space."""
+    if run.isascii() and run.isprintable():
+        return "".join(map(_escape, run))
+    return "".join(
+        rf"\text{{{''.join(letters)}}}" if printable else r"\ "
+        for printable, letters in groupby(run, key=str.isprintable)
+    )
+
+
+def _escape(letter: str) -> str:
+    if letter.isalnum():
+        return letter
+    # In braces a sign is an ordinary letter, without the space around operators.
+    return r"\ " if letter == " " else ESCAPES.get(letter, f"{{{letter}}}")
+
+
+def _product(term: Term, names: list[str]) -> str:
+    powers = [(names[i], len(list(group))) for i, group in groupby(term)]
+    return r"\,".join(name if n == 1 else f"{name}^{{{n}}}" for name, n in powers)
+
+
+def _sum_lines(output: str, parts: list[tuple[float, str]], digits: int, width: int) -> list[str]:
+    """Break the sum in front of signs; the first line begins with the output."""
+    lines = [f"{output} ={{}}&"]
+    length = 0
+    for k, (value, product) in enumerate(parts):
+        sign = "-" if value < 0 else "+" if k else ""
+        part = _part(abs(value), product, digits)
+        more = _visible(part) + 3
+        if length and length + more > width:
+            lines.append("&")
+            length = 0
+        if not k:  # in braces: the sign of the number, not a difference
+            lines[-1] += f" {{-}}{part}" if sign else f" {part}"
+        else:  # {} at the beginning of a line: a difference, not the sign of the number
+            lines[-1] += f" {sign} {part}" if length else f" {{}} {sign} {part}"
+        length += more
+    return lines
+
+
+def _part(value: float, product: str, digits: int) -> str:
+    number = _number(value, digits)
+    if not product:
+        return number
+    if number == "1":
+        return product
+    # A name that begins with a digit would read as more digits.
+    is_numeric = re.match(r"\\mathrm\{[0-9]", product)
+    return rf"{number} \cdot {product}" if is_numeric else rf"{number}\,{product}"
+
+
+def _visible(text: str) -> int:
+    return len(re.sub(r"\\[A-Za-z]+|[{}\\^_]", "", text))
+
+
+def _definition(feature: str, i: int, poly: Polynomial, digits: int) -> str:
+    center, scale = float(poly.center[i]), float(poly.scale[i])
+    sign = "+" if center < 0 else "-"
+    shifted = f"{feature} {sign} {_number(abs(center), digits)}" if center else feature
+    if scale == 1:
+        return shifted
+    return f"{f'({shifted})' if center else shifted} / {_bracketed(_number(scale, digits))}"
+
+
+def _bracketed(number: str) -> str:
+    return f"({number})" if "times" in number else number
+
+
+def _number(value: float, digits: int) -> str:
+    """Round to significant digits, with a power of ten where that is shorter."""
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    return rf"{mantissa} \times 10^{{{int(exponent)}}}" if exponent else mantissa

@@ -1,0 +1,79 @@
+"""Names: clean identifiers, and the remarks that say what they stand for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Iterable
+from itertools import chain, count
+
+from nn2poly.polynomial.polynomial import Polynomial
+
+LINK_REMARKS = {
+    "sigmoid": "Raw output: the probability is 1 / (1 + exp(-output)).",
+    "softmax": "Raw output: the probabilities are the softmax of all outputs.",
+}
+
+
+def identifiers(
+    names: Iterable[str], *, prefix: str = "x", reserved: Container[str] = ()
+) -> list[str]:
+    """Turn names into distinct identifiers of letters, digits and underscores (ASCII).
+
+    Parameters
+    ----------
+    names
+        Any strings.
+    prefix
+        What stands for a name that no letter is left of; its number follows.
+    reserved
+        Words that the language keeps for itself.
+
+    Examples
+    --------
+    >>> identifiers(["rm", "a b", "a_b", "größe", "2nd", "class", "日本"], reserved={"class"})
+    ['rm', 'a_b_2', 'a_b', 'grosse', 'x2nd', 'class_', 'x7']
+    """
+    given = list(names)
+    stems = [_clean(name, prefix) or f"{prefix}{k}" for k, name in enumerate(given, start=1)]
+    stems = [f"{stem}_" if stem in reserved else stem for stem in stems]
+    # A name that can stay as it is stays; those that only look like it give way.
+    taken = {name for name, stem in zip(given, stems, strict=True) if name == stem}
+    result = []
+    for name, stem in zip(given, stems, strict=True):
+        choices = chain([stem], (f"{stem}_{number}" for number in count(2)))
+        result.append(stem if name == stem else next(c for c in choices if c not in taken))
+        taken.add(result[-1])
+    return result
+
+
+def function_names(poly: Polynomial) -> dict[str, str]:
+    """Name one function for each output; with a prefix it is no word of any language.
+
+    Examples
+    --------
+    >>> function_names(Polynomial([[1.0, 2.0]], 0, ["a"], ["y1", "double"]))
+    {'y1': 'predict_y1', 'double': 'predict_double'}
+    """
+    clean = identifiers(poly.output_names, prefix="y")
+    return {name: f"predict_{c}" for name, c in zip(poly.output_names, clean, strict=True)}
+
+
+def _clean(name: str, prefix: str) -> str:
+    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+    ascii_only = "".join(c for c in plain if not unicodedata.combining(c))
+    word = re.sub(r"[^A-Za-z0-9]+", "_", ascii_only).strip("_")
+    return prefix + word if word[:1].isdigit() else word
+
+
+def remarks(poly: Polynomial, output: str) -> list[str]:
+    """Say what a function computes, one line each; names are quoted, on one line, printable.
+
+    Examples
+    --------
+    >>> remarks(Polynomial([[0.0], [1.0]], 1, ["a"], link="sigmoid"), "y")
+    ["'y': a polynomial of order 1.",
+     'Raw output: the probability is 1 / (1 + exp(-output)).']
+    """
+    lines = [f"{output!r}: a polynomial of order {poly.max_order}."]
+    return [*lines, LINK_REMARKS[poly.link]] if poly.link in LINK_REMARKS else lines

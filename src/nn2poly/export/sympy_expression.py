@@ -1,0 +1,71 @@
+"""SymPy: an expression to differentiate, integrate, simplify or solve."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nn2poly.errors import MissingDependencyError
+from nn2poly.export.horner import Factored, Monomial, Node, expressions, used_variables
+from nn2poly.polynomial.polynomial import Polynomial
+
+
+def sympy(poly: Polynomial) -> dict[str, Any]:
+    """Give each output as a SymPy expression.
+
+    Symbols carry the feature names. The expression is nested, in (x - center) / scale; its
+    ``expand()`` is a plain sum in raw units, which can lose digits where |center| is large
+    against scale.
+
+    Parameters
+    ----------
+    poly
+        The polynomial; classifiers give raw outputs, before the link.
+
+    Returns
+    -------
+    dict
+        ``sympy.Expr`` by output name.
+
+    Raises
+    ------
+    InvalidInputError
+        When ``poly`` is not a polynomial, has no terms or too many.
+    MissingDependencyError
+        When SymPy is not installed.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[1.0], [2.0], [0.0], [0.0], [3.0], [0.0]], 2, ["rm", "lstat"])
+    >>> sympy(poly)["y"]
+    rm*(3.0*lstat + 2.0) + 1.0
+    >>> sympy(poly)["y"].diff("rm")
+    3.0*lstat + 2.0
+    """
+    try:
+        import sympy as library
+        from sympy.core.parameters import distribute
+    except ImportError as error:
+        raise MissingDependencyError(
+            "export.sympy() needs SymPy, which is not installed.",
+            remedy='pip install "nn2poly[sympy]"',
+        ) from error
+    trees = dict(expressions(poly))
+    # SymPy would turn (x - center) / scale into x / scale - center / scale, which cancels.
+    with distribute(False):
+        own = {i: _standardised(poly, i, library) for i in used_variables(*trees.values())}
+        return {name: _build(tree, own, library) for name, tree in trees.items()}
+
+
+def _standardised(poly: Polynomial, i: int, library: Any) -> Any:
+    symbol = library.Symbol(poly.feature_names[i])
+    center, scale = float(poly.center[i]), float(poly.scale[i])
+    shifted = symbol - library.Float(center) if center else symbol
+    return shifted if scale == 1 else shifted / library.Float(scale)
+
+
+def _build(node: Node, own: dict[int, Any], library: Any) -> Any:
+    if isinstance(node, Monomial):
+        return library.Mul(library.Float(node.coefficient), *(own[i] for i in node.variables))
+    if isinstance(node, Factored):
+        return library.Mul(_build(node.rest, own, library), *(own[i] for i in node.variables))
+    return library.Add(*(_build(part, own, library) for part in node.parts))

@@ -1,0 +1,134 @@
+"""Print an expression: what infix languages share is all but their numbers and variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nn2poly.export.horner import Factored, Monomial, Node, Sum
+from nn2poly.polynomial.polynomial import Polynomial
+
+WIDTH = 96
+# Numbers of more decades than this, up or down, are not multiplied: doubles end at 308.
+MAX_DECADES = 300
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a language spells a number (not negative) and a variable; ``gap`` goes around signs.
+
+    Examples
+    --------
+    >>> tree = Factored(Sum((Monomial(-1.5, ()), Monomial(-2.0, (1,)))), (0,))
+    >>> write(tree, Notation(repr, "ab".__getitem__))
+    '(-1.5 - 2.0*b)*a'
+    """
+
+    number: Callable[[float], str]
+    variable: Callable[[int], str]
+    gap: str = " "
+
+
+def standardise(text: str, feature: int, poly: Polynomial, notation: Notation) -> str:
+    """Spell (x - center) / scale of one feature, ``text`` itself where that is the same.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[0.0]], 0, list("abc"), center=[-2.0, 2.0, 0.0], scale=[5.0, 1.0, 1.0])
+    >>> [standardise("x", i, poly, Notation(repr, str)) for i in range(3)]
+    ['(x + 2.0)/5.0', 'x - 2.0', 'x']
+    """
+    center, scale = float(poly.center[feature]), float(poly.scale[feature])
+    sign = "+" if center < 0 else "-"
+    shifted = f"{text}{notation.gap}{sign}{notation.gap}{notation.number(abs(center))}"
+    if scale == 1:
+        return shifted if center else text
+    return f"{f'({shifted})' if center else text}/{notation.number(scale)}"
+
+
+def inlined(poly: Polynomial) -> Polynomial:
+    """Move the scales into the coefficients, for languages that repeat (x - center) / scale.
+
+    Unlike moving the centers, this only multiplies each coefficient: nothing can cancel. Where
+    one could leave the range of numbers, the polynomial stays as it is.
+
+    Examples
+    --------
+    >>> poly = inlined(Polynomial([[1.0], [2.0], [3.0]], 2, ["t"], center=20.0, scale=2.0))
+    >>> poly.coefficients.ravel(), poly.center, poly.scale
+    (array([1.  , 1.  , 0.75]), array([20.]), array([1.]))
+    """
+    sizes = np.log10(np.abs(poly.coefficients[poly.coefficients != 0]))
+    reach = poly.max_order * np.abs(np.log10(poly.scale)).max()
+    if sizes.size and np.abs(sizes).max() + reach > MAX_DECADES:
+        return poly
+    return poly.rebase(center=poly.center)
+
+
+def write(node: Node, notation: Notation, *, indent: int | None = None) -> str:
+    """Print an expression, on one line or on lines of about `WIDTH` characters.
+
+    The number of a product comes first and a sum comes before its factor: then one operand of
+    every operation is a floating-point number, and integer columns cannot overflow.
+
+    Parameters
+    ----------
+    node
+        The expression.
+    notation
+        Numbers and variables of the language.
+    indent
+        Spaces in front of each further line; None for one line. Lines are broken between the
+        parts of a sum, never inside a name.
+    """
+    pieces = _pieces(node, notation)
+    if indent is None:
+        return notation.gap.join(pieces)
+    return ("\n" + " " * indent).join(_lines(pieces, WIDTH - indent))
+
+
+def _pieces(node: Node, notation: Notation) -> list[str]:
+    """Cut an expression where a line may be broken: in front of a sign."""
+    if isinstance(node, Monomial):
+        number = notation.number(abs(node.coefficient))
+        sign = "-" if node.coefficient < 0 else ""
+        return [sign + number + _factors(node.variables, notation)]
+    if isinstance(node, Factored):
+        return _bracketed(_pieces(node.rest, notation), _factors(node.variables, notation))
+    pieces: list[str] = []
+    for part in node.parts:
+        more = _pieces(part, notation)
+        if isinstance(part, Sum):
+            more = _bracketed(more)
+        if pieces:
+            more[0] = _continued(more[0], notation.gap)
+        pieces += more
+    return pieces
+
+
+def _continued(piece: str, gap: str) -> str:
+    """Put a sign in front: never two in a row, which begin a comment in SQL."""
+    return f"-{gap}{piece[1:]}" if piece.startswith("-") else f"+{gap}{piece}"
+
+
+def _bracketed(pieces: list[str], behind: str = "") -> list[str]:
+    pieces[0] = "(" + pieces[0]
+    pieces[-1] += ")" + behind
+    return pieces
+
+
+def _factors(variables: tuple[int, ...], notation: Notation) -> str:
+    return "".join("*" + notation.variable(i) for i in variables)
+
+
+def _lines(pieces: list[str], width: int) -> list[str]:
+    lines, length = [pieces[:1]], len(pieces[0])
+    for piece in pieces[1:]:
+        if length + 1 + len(piece) > width:
+            lines.append([])
+            length = -1
+        lines[-1].append(piece)
+        length += 1 + len(piece)
+    return [" ".join(line) for line in lines]
