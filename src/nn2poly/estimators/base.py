@@ -1,0 +1,174 @@
+"""What the regressor and the classifier share: train a clone, convert it, split into terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from nn2poly.arguments import check_choice
+from nn2poly.cards import FidelityCard
+from nn2poly.conversion.convert import convert
+from nn2poly.estimators.weights import weight_name
+from nn2poly.inputs import as_matrix, frame_columns, matching_names
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.terms import term_name
+
+FloatArray = npt.NDArray[np.float64]
+
+# What to do with rows outside the range that the conversion saw.
+OUTSIDE = ("warn", "clip")
+
+
+class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of `PolynomialRegressor` and `PolynomialClassifier`; see there."""
+
+    # Written by fit.
+    estimator_: Any
+    polynomial_: Polynomial
+    card_: FidelityCard | None
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        max_order: int | str = 2,
+        *,
+        method: str = "auto",
+        target_r2: float = 0.99,
+        refit: bool = True,
+        binary: str | bool | Iterable[Any] = "auto",
+        outside: str = "warn",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.max_order = max_order
+        self.method = method
+        self.target_r2 = target_r2
+        self.refit = refit
+        self.binary = binary
+        self.outside = outside
+        self.random_state = random_state
+
+    def _train(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Self:
+        """Train a clone of the estimator on checked data, and convert it on the same inputs."""
+        check_choice(self.outside, OUTSIDE, name="outside")
+        model = self._default() if self.estimator is None else clone(self.estimator)
+        if self.random_state is not None:
+            _seed(model, self.random_state)
+        params = dict(fit_params)
+        weights = params.pop("sample_weight", None)
+        if weights is not None:
+            params[weight_name(model)] = weights
+        self.estimator_ = model.fit(X, y, **params)
+        self.polynomial_ = convert(
+            self.estimator_,
+            self.max_order,
+            data=X,
+            method=self.method,
+            # Only a calibration has a use for weights.
+            sample_weight=None if self.method == "taylor" else weights,
+            target_r2=self.target_r2,
+            refit=self.refit,
+            binary=self.binary,
+        )
+        self.card_ = self.polynomial_.card
+        return self
+
+    def _default(self) -> Any:
+        raise NotImplementedError
+
+    def _training_data(self, X: Any, y: Any, **checks: Any) -> tuple[Any, Any]:
+        """Check inputs and targets; a frame stays one, for the estimator to read by name."""
+        if frame_columns(X) is None:
+            checked: tuple[Any, Any] = validate_data(
+                self, X, y, multi_output=True, ensure_min_samples=2, **checks
+            )
+            return checked
+        # The targets first: a call without X forgets the names of the features.
+        y = validate_data(self, y=y, multi_output=True, **checks)
+        validate_data(self, X, skip_check_array=True)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _rows(self, X: Any) -> FloatArray:
+        """Check inputs against those of the training: array (n, p) for the polynomial."""
+        check_is_fitted(self)
+        poly, is_frame = self.polynomial_, frame_columns(X) is not None
+        table = validate_data(self, X, reset=False, skip_check_array=is_frame)
+        names = matching_names(table, poly.feature_names)
+        rows = as_matrix(table, feature_names=names, n_features=poly.n_features, where="X")
+        if self.outside == "clip" and poly.low is not None and poly.high is not None:
+            return np.clip(rows, poly.low, poly.high)
+        return rows
+
+    def _raw(self, X: Any) -> FloatArray:
+        """Compute the raw outputs, always (n, n_outputs)."""
+        rows = self._rows(X)
+        return self.polynomial_.predict(rows).reshape(len(rows), -1)
+
+    def transform(self, X: Any) -> FloatArray:
+        """Split every prediction into its terms.
+
+        Parameters
+        ----------
+        X
+            Array or data frame (n, p).
+
+        Returns
+        -------
+        array (n, n_terms · n_outputs)
+            What each term, the intercept included, adds to the raw output: all terms of the
+            first output, then of the next. The terms of an output sum to its raw prediction.
+        """
+        rows = self._rows(X)
+        parts = self.polynomial_.contributions(rows)
+        return np.ascontiguousarray(parts.transpose(0, 2, 1)).reshape(len(parts), -1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Name the columns of `transform`: the terms, after their output if there are several.
+
+        Parameters
+        ----------
+        input_features
+            Names of the inputs, where the training brought none.
+
+        Returns
+        -------
+        array (n_terms · n_outputs,) of strings
+        """
+        check_is_fitted(self)
+        poly = self.polynomial_
+        given = _check_feature_names_in(self, input_features, generate_names=False)
+        names = poly.feature_names
+        if (
+            given is not None
+            and len(given) == len(names)
+            and not hasattr(self, "feature_names_in_")
+        ):
+            names = tuple(map(str, given))
+        terms = [term_name(term, names) for term in poly.terms]
+        if poly.n_outputs == 1:
+            return np.array(terms, dtype=object)
+        return np.array([f"{out}: {t}" for out in poly.output_names for t in terms], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+def _seed(model: Any, random_state: Any) -> None:
+    """Give every part of the model that draws random numbers a seed of its own."""
+    random = check_random_state(random_state)
+    keys = [k for k in sorted(model.get_params(deep=True)) if k.split("__")[-1] == "random_state"]
+    model.set_params(**{key: random.randint(np.iinfo(np.int32).max) for key in keys})
