@@ -12,7 +12,7 @@ from typing import Any, overload
 
 from nn2poly.errors import InvalidInputError, MissingDependencyError
 
-__all__ = ["Table"]
+__all__ = ["Table", "format_cell", "numeric_columns"]
 
 _LONGEST = 60
 _GAP = "  "
@@ -68,7 +68,7 @@ class Table:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        sides = ["right" if flag else "left" for flag in _numeric_columns(self)]
+        sides = ["right" if flag else "left" for flag in numeric_columns(self)]
         head = "".join(_html_cell("th", c, s) for c, s in zip(self.columns, sides, strict=True))
         body = "".join(_html_row(row, sides) for row in self.rows)
         caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
@@ -119,10 +119,10 @@ class Table:
 
 def _text_lines(table: Table) -> list[str]:
     grid = [tuple(map(_format_text, table.columns))]
-    grid += [tuple(map(_format, row)) for row in table.rows]
+    grid += [tuple(map(format_cell, row)) for row in table.rows]
     widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
     grid.insert(1, tuple("-" * width for width in widths))
-    numeric = _numeric_columns(table)
+    numeric = numeric_columns(table)
     lines = [_join(row, widths, numeric) for row in grid]
     return lines if table.rows else [*lines, "(no rows)"]
 
@@ -135,7 +135,7 @@ def _join(cells: tuple[str, ...], widths: list[int], numeric: list[bool]) -> str
     return _GAP.join(padded).rstrip()
 
 
-def _numeric_columns(table: Table) -> list[bool]:
+def numeric_columns(table: Table) -> list[bool]:
     """Say which columns hold numbers, or nothing, in every row."""
     if not table.rows:
         return [False] * len(table.columns)
@@ -146,7 +146,8 @@ def _is_number(cell: object) -> bool:
     return cell is None or (isinstance(cell, Real) and not isinstance(cell, bool))
 
 
-def _format(cell: object) -> str:
+def format_cell(cell: object) -> str:
+    """Write one cell: numbers with four significant digits, nothing as n/a."""
     if cell is None:
         return "n/a"
     if isinstance(cell, bool):
@@ -184,7 +185,7 @@ def _width(text: str) -> int:
 
 
 def _html_row(row: tuple[object, ...], sides: list[str]) -> str:
-    cells = (_html_cell("td", _format(cell), s) for cell, s in zip(row, sides, strict=True))
+    cells = (_html_cell("td", format_cell(cell), s) for cell, s in zip(row, sides, strict=True))
     return f"<tr>{''.join(cells)}</tr>"
 
 

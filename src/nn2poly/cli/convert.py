@@ -1,0 +1,169 @@
+"""``nn2poly convert``: from the file of a network to the file of its polynomial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nn2poly.cli.columns import choose_inputs
+from nn2poly.cli.command import Answer, command, note
+from nn2poly.cli.console import progress
+from nn2poly.cli.data import named, read_table
+from nn2poly.cli.models import load_network
+from nn2poly.cli.options import Force, ModelArgument, SomeData, TableOptions, Trust
+from nn2poly.cli.polynomials import describe, scores_text, target_scores, top_terms
+from nn2poly.cli.writing import check_target
+from nn2poly.conversion import convert as conversion
+from nn2poly.errors import InvalidInputError
+from nn2poly.network.network import Network
+from nn2poly.polynomial.display import facts
+
+POLYNOMIALS = (".json", ".npz")
+# Terms that the answer shows, and the steps that a calibration announces.
+SHOWN, STEPS = 8, 7
+
+
+@command(
+    ("calibrate an order-2 polynomial on data", "nn2poly convert model.onnx --data train.csv"),
+    (
+        "find the order by itself; 'price' is no input",
+        "nn2poly convert model.skops -d train.csv -t price --order auto -o poly.json",
+    ),
+    (
+        "the method of the paper, without data",
+        "nn2poly convert model.keras --method taylor --order 3",
+    ),
+    (
+        "exactly around the first row of a file",
+        "nn2poly convert model.pt2 -d rows.csv --around 1 -o local.json",
+    ),
+)
+def convert(
+    model: ModelArgument,
+    table: TableOptions,
+    data: SomeData = None,
+    order: Annotated[
+        str,
+        typer.Option(
+            "--order", "-q", metavar="N|auto", help="Highest order of the terms; auto needs data."
+        ),
+    ] = "2",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="auto, calibrated (fits the data), taylor (the paper), local (around a row).",
+        ),
+    ] = "auto",
+    around: Annotated[
+        int | None,
+        typer.Option(
+            "--around", metavar="ROW", help="Expand around this row of the data, counted from 1."
+        ),
+    ] = None,
+    taylor_order: Annotated[
+        int, typer.Option("--taylor-order", metavar="N", help="Order of each activation's series.")
+    ] = 8,
+    target_r2: Annotated[
+        float,
+        typer.Option("--target-r2", metavar="R2", help="What --order auto tries to reach."),
+    ] = 0.99,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write: .json or .npz."),
+    ] = Path("poly.json"),
+    trust: Trust = False,
+    force: Force = False,
+) -> Answer:
+    """Turn a trained network into a polynomial, and say how closely it follows.
+
+    With data every activation is fitted to what it does on them, and the fidelity is measured
+    on rows that were held out.
+    """
+    check_target(output, POLYNOMIALS, force=force)
+    max_order = _order(order)
+    with progress(STEPS) as step:
+        step("reading the model")
+        network = load_network(model, trust=trust)
+        rows, target = None, None
+        if data is not None:
+            step("reading the data")
+            frame, target = read_table(data, table)
+            rows = _inputs(frame, data, network, table)
+            target = None if target is None else target.loc[rows.index]
+        poly = conversion.convert(
+            network,
+            max_order,
+            data=None if around is not None or method == "taylor" else rows,
+            method=method,
+            around=None if around is None else _row(rows, around),
+            taylor_order=taylor_order,
+            target_r2=target_r2,
+            progress=step,
+            feature_names=_feature_names(network, rows),
+            output_names=_output_names(network, table.target),
+        )
+        step("writing the polynomial")
+        poly.save(output)
+    # Rows outside a local polynomial's point are no surprise here: no score for it.
+    scores = None if around is not None else target_scores(network, poly, rows, target)
+    card = None if poly.card is None else poly.card.to_dict()
+    found = {"polynomial": str(output), **describe(poly), "card": card, "scores": scores}
+    verdict = () if poly.card is None else (poly.card.verdict,)
+    head = f"Wrote {output}: {facts(poly)}."
+    return Answer(
+        found, (head, *verdict, *scores_text(scores, table.target), top_terms(poly, SHOWN))
+    )
+
+
+def _order(text: str) -> int | str:
+    if text.strip().lower() == "auto":
+        return "auto"
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidInputError(
+            "The order must be a whole number or 'auto'.",
+            where="--order",
+            expected="1, 2, 3 … or auto",
+            found=repr(text),
+            remedy="2 or 3 suits most networks",
+        ) from None
+
+
+def _inputs(frame: Any, data: str, network: Network, table: TableOptions) -> Any:
+    names = network.feature_names
+    rows = choose_inputs(frame, data, network.n_features, names, skip_missing=table.skip_missing)
+    if names is None:
+        note(
+            f"The model does not name its inputs: the columns of {named(data)} are taken in "
+            "their order."
+        )
+    return rows
+
+
+def _feature_names(network: Network, rows: Any) -> tuple[str, ...] | None:
+    """Name the inputs after the columns when the model has no names of its own."""
+    if network.feature_names is not None or rows is None:
+        return None
+    return tuple(rows.columns)
+
+
+def _output_names(network: Network, target: str | None) -> list[str] | None:
+    """Name the single output of a regression after the target."""
+    nameless = network.output_names is None and network.n_outputs == 1
+    return [target] if target and nameless and network.link == "identity" else None
+
+
+def _row(rows: Any, around: int) -> Any:
+    if rows is None or not 1 <= around <= len(rows):
+        raise InvalidInputError(
+            "There is no such row to expand around.",
+            where="--around",
+            expected="--data with rows" if rows is None else f"1 to {len(rows)}",
+            found=str(around),
+        )
+    return rows.iloc[[around - 1]]

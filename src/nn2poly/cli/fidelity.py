@@ -1,0 +1,36 @@
+"""``nn2poly fidelity``: how closely a polynomial follows its network on rows of a file."""
+
+from __future__ import annotations
+
+from nn2poly.assess import fidelity as assess
+from nn2poly.cli.command import Answer, command
+from nn2poly.cli.console import progress
+from nn2poly.cli.options import DataOption, ModelOption, PolyArgument, TableOptions, Trust
+from nn2poly.cli.polynomials import load_case, scores_text, target_scores
+
+
+@command(
+    (
+        "compare on rows that the conversion did not see",
+        "nn2poly fidelity poly.json --model model.onnx --data test.csv",
+    ),
+    (
+        "also against the truth, for another program",
+        "nn2poly fidelity poly.json -m model.skops -d test.csv -t price --json",
+    ),
+)
+def fidelity(
+    poly: PolyArgument,
+    model: ModelOption,
+    data: DataOption,
+    table: TableOptions,
+    trust: Trust = False,
+) -> Answer:
+    """Measure how closely a polynomial follows its network on your rows."""
+    with progress(4) as step:
+        case = load_case(poly, model, data, table, trust=trust, step=step)
+        step("comparing")
+        card = assess.fidelity(case.network, case.poly, case.X)
+    scores = target_scores(case.network, case.poly, case.X, case.target)
+    parts = (card.verdict, *scores_text(scores, table.target), *card.tables(), str(card.guarantee))
+    return Answer({"card": card.to_dict(), "scores": scores}, parts)

@@ -1,0 +1,106 @@
+"""The options that several commands take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+READING = "Reading the data"
+
+ModelArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        help="The trained network: .onnx, .keras, .skops, .pt2; or, with --trust, a pickle.",
+    ),
+]
+ModelOption = Annotated[
+    Path, typer.Option("--model", "-m", metavar="MODEL", help="The network that was converted.")
+]
+SomeModel = Annotated[
+    Path | None,
+    typer.Option("--model", "-m", metavar="MODEL", help="The network that was converted."),
+]
+PolyArgument = Annotated[
+    Path, typer.Argument(metavar="POLY", help="A polynomial that 'convert' wrote.")
+]
+DataOption = Annotated[
+    str,
+    typer.Option(
+        "--data",
+        "-d",
+        metavar="FILE",
+        help="Rows of inputs: CSV, Parquet, Feather; '-' reads CSV from standard input.",
+    ),
+]
+SomeData = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        "-d",
+        metavar="FILE",
+        help="Rows of inputs: CSV, Parquet, Feather; '-' reads CSV from standard input.",
+    ),
+]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Open a model file that can run code; only if you trust it."),
+]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")]
+OutputName = Annotated[
+    str | None, typer.Option("--output-name", metavar="NAME", help="Which output; default: all.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """How to read a table."""
+
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="COL",
+            help="Column of what the network predicts; it is no input.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--drop",
+            metavar="COL",
+            help="Column to leave out; may be repeated.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    skip_missing: Annotated[
+        bool,
+        typer.Option(
+            "--skip-missing",
+            help="Leave out rows with missing values.",
+            rich_help_panel=READING,
+        ),
+    ] = False
+    sep: Annotated[
+        str | None,
+        typer.Option(
+            "--sep", metavar="CHAR", help="What separates CSV columns.", rich_help_panel=READING
+        ),
+    ] = None
+    decimal: Annotated[
+        str,
+        typer.Option(
+            "--decimal", metavar="CHAR", help="The decimal point of CSV.", rich_help_panel=READING
+        ),
+    ] = "."
+    encoding: Annotated[
+        str,
+        typer.Option(
+            "--encoding", metavar="NAME", help="The encoding of CSV.", rich_help_panel=READING
+        ),
+    ] = "utf-8"

@@ -1,0 +1,174 @@
+"""What several commands do with a polynomial, its network and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nn2poly.cli.columns import choose_inputs
+from nn2poly.cli.data import read_table
+from nn2poly.cli.models import check_file, load_network
+from nn2poly.cli.options import TableOptions
+from nn2poly.inputs import level_text
+from nn2poly.links import labels
+from nn2poly.network.network import Network
+from nn2poly.polynomial.polynomial import Polynomial, load
+from nn2poly.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Case:
+    """A polynomial with the network it came from and rows to look at both.
+
+    Parameters
+    ----------
+    poly, network
+        The pair.
+    X
+        DataFrame (n, p) of inputs.
+    target
+        Series (n,) of what the network should predict; None when it was not named.
+    """
+
+    poly: Polynomial
+    network: Network
+    X: pd.DataFrame
+    target: pd.Series | None
+
+
+def load_polynomial(path: Path) -> Polynomial:
+    """Read a saved polynomial.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Polynomial([[1.0], [2.0]], 1, ["rm"]).save(Path(folder) / "poly.json")
+    ...     load_polynomial(path).n_terms
+    2
+    """
+    check_file(path)
+    return load(path)
+
+
+def load_case(
+    poly: Path,
+    model: Path,
+    data: str,
+    table: TableOptions,
+    *,
+    trust: bool,
+    step: Callable[[str], None],
+) -> Case:
+    """Read a polynomial, its network and a table, announcing each step."""
+    step("reading the polynomial")
+    polynomial = load_polynomial(poly)
+    step("reading the model")
+    network = load_network(model, trust=trust)
+    step("reading the data")
+    X, target = load_inputs(data, table, polynomial, network)
+    return Case(polynomial, network, X, target)
+
+
+def load_inputs(
+    data: str, table: TableOptions, poly: Polynomial, network: Network | None = None
+) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Read the columns of a polynomial's features, and the target of the same rows."""
+    frame, target = read_table(data, table)
+    names = None if network is None else network.feature_names
+    X = choose_inputs(
+        frame, data, poly.n_features, poly.feature_names, names, skip_missing=table.skip_missing
+    )
+    return X, None if target is None else target.loc[X.index]
+
+
+def target_scores(
+    network: Network, poly: Polynomial, X: Any, target: pd.Series | None
+) -> dict[str, Any] | None:
+    """Score network and polynomial against the target: accuracy, or R².
+
+    Returns
+    -------
+    ``{"measure", "network", "polynomial"}``; None without a target that fits one output.
+    """
+    if target is None:
+        return None
+    guesses = [np.asarray(network.predict(X)), np.asarray(poly.predict(X))]
+    guesses = [raw.reshape(len(raw), -1) for raw in guesses]
+    if network.link != "identity":
+        chosen = [labels(raw, network.link, network.classes) for raw in guesses]
+        truth = np.array([level_text(value) for value in target.tolist()])
+        if chosen[0].ndim != 1:
+            return None
+        shares = [float(np.mean(_texts(guess) == truth)) for guess in chosen]
+        return {"measure": "accuracy", "network": shares[0], "polynomial": shares[1]}
+    if guesses[0].shape[1] != 1 or target.dtype.kind not in "biuf" or target.isna().any():
+        return None
+    truth = target.to_numpy(dtype=float)
+    spread = float(np.sum((truth - truth.mean()) ** 2))
+    if not spread:
+        return None
+    r2 = [1 - float(np.sum((truth - raw[:, 0]) ** 2)) / spread for raw in guesses]
+    return {"measure": "R2", "network": r2[0], "polynomial": r2[1]}
+
+
+def scores_text(scores: dict[str, Any] | None, name: str | None) -> tuple[str, ...]:
+    """Put the scores into a line, or into none.
+
+    Examples
+    --------
+    >>> scores_text({"measure": "R2", "network": 0.5, "polynomial": 0.49}, "price")
+    ("Against 'price': R2 0.5 for the network, 0.49 for the polynomial.",)
+    """
+    if scores is None:
+        return ()
+    network, poly = scores["network"], scores["polynomial"]
+    line = f"{scores['measure']} {network:.4g} for the network, {poly:.4g} for the polynomial"
+    return (f"Against {name!r}: {line}.",)
+
+
+def describe(poly: Polynomial) -> dict[str, Any]:
+    """Give the facts about a polynomial as plain data.
+
+    Examples
+    --------
+    >>> describe(Polynomial([[1.0], [2.0]], 1, ["rm"]))["n_terms"]
+    2
+    """
+    return {
+        "order": poly.max_order,
+        "n_terms": poly.n_terms,
+        "features": list(poly.feature_names),
+        "outputs": list(poly.output_names),
+        "classes": None if poly.classes is None else list(poly.classes),
+        "link": poly.link,
+    }
+
+
+def top_terms(poly: Polynomial, n: int, output: str | None = None) -> Table:
+    """List the largest terms, with a note on their units for the command line.
+
+    Examples
+    --------
+    >>> top_terms(Polynomial([[0.0], [1.0]], 1, ["t"], center=20.0, scale=5.0), 1)
+    1 largest of 2 terms
+    term  order  coefficient
+    ----  -----  -----------
+    t         1        1.000
+    per standardised unit, (x - center) / scale; show --raw gives raw units
+    """
+    table = poly.top(n, output)
+    raw = bool(np.all(poly.scale == 1.0)) and not np.any(poly.center)
+    scaled = "per standardised unit, (x - center) / scale; show --raw gives raw units"
+    return replace(table, note="per raw unit" if raw else scaled)
+
+
+def _texts(values: Any) -> Any:
+    return np.array([level_text(value) for value in values.tolist()])

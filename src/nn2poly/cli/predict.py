@@ -1,0 +1,131 @@
+"""``nn2poly predict``: outputs of a polynomial for the rows of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from nn2poly.arguments import plural
+from nn2poly.cli.columns import choose_inputs
+from nn2poly.cli.command import Answer, command
+from nn2poly.cli.console import progress
+from nn2poly.cli.data import read_table
+from nn2poly.cli.options import DataOption, Force, PolyArgument, TableOptions
+from nn2poly.cli.polynomials import load_polynomial
+from nn2poly.cli.writing import check_target, write_atomically
+from nn2poly.errors import InvalidInputError
+from nn2poly.polynomial.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLES = (".csv", ".parquet", ".feather")
+
+
+@command(
+    ("to the terminal, or into a pipe", "nn2poly predict poly.json --data new.csv"),
+    (
+        "to a file, beside the column 'id'",
+        "nn2poly predict poly.json -d new.csv --keep id -o predictions.csv",
+    ),
+    (
+        "labels and probabilities of a classifier",
+        "nn2poly predict iris.json -d iris.csv --label --proba",
+    ),
+    ("from another program", "cat new.csv | nn2poly predict poly.json --data -"),
+)
+def predict(
+    poly: PolyArgument,
+    data: DataOption,
+    table: TableOptions,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Probabilities of the classes, P(class).")
+    ] = False,
+    label: Annotated[bool, typer.Option("--label", help="The most probable class.")] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="COL", help="Column to copy; may be repeated."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to write: .csv, .parquet, .feather; default: the terminal.",
+        ),
+    ] = None,
+    force: Force = False,
+) -> Answer:
+    """Predict with a polynomial: the raw outputs, or labels and probabilities.
+
+    No network and no framework is needed. A row that --skip-missing leaves out stays empty.
+    """
+    if output is not None:
+        check_target(output, TABLES, force=force)
+    with progress(3) as step:
+        step("reading the polynomial")
+        polynomial = load_polynomial(poly)
+        step("reading the data")
+        frame, _ = read_table(data, table)
+        kept = _kept(frame, keep or [])
+        inputs = frame.drop(columns=[c for c in keep or () if c not in polynomial.feature_names])
+        names, skip = polynomial.feature_names, table.skip_missing
+        X = choose_inputs(inputs, data, polynomial.n_features, names, skip_missing=skip)
+        step("predicting")
+        result = kept.join(_predictions(polynomial, X, proba, label))
+    columns = list(result.columns)
+    found = {"n_rows": len(result), "columns": columns}
+    if output is not None:
+        write_atomically(output, lambda path: _write(result, path))
+        line = f"Wrote {output}: {plural(len(result), 'row')}, columns {', '.join(columns)}."
+        return Answer({**found, "file": str(output)}, (line,))
+    rows = result.astype(object).where(result.notna(), None).to_numpy().tolist()
+    return Answer({**found, "rows": rows}, raw=result.to_csv(index=False, lineterminator="\n"))
+
+
+def _kept(frame: pd.DataFrame, keep: list[str]) -> pd.DataFrame:
+    if missing := [name for name in keep if name not in frame.columns]:
+        raise InvalidInputError(
+            f"There is no column {missing[0]!r} to keep.",
+            where="--keep",
+            expected=f"one of {', '.join(map(repr, frame.columns))}",
+        )
+    return frame[keep]
+
+
+def _predictions(poly: Polynomial, X: pd.DataFrame, proba: bool, label: bool) -> pd.DataFrame:
+    """Collect the wanted columns, one row for each of X."""
+    import pandas
+
+    columns: dict[str, Any] = {}
+    if label:
+        chosen = poly.predict_label(X)
+        names = ["label"] if chosen.ndim == 1 else list(poly.output_names)
+        columns |= dict(zip(names, chosen.reshape(len(X), -1).T, strict=True))
+    if proba:
+        chances = poly.predict_proba(X)
+        columns |= dict(zip(_classes(poly, chances.shape[1]), chances.T, strict=True))
+    if not (label or proba):
+        raw = np.asarray(poly.predict(X)).reshape(len(X), -1)
+        columns |= dict(zip(poly.output_names, raw.T, strict=True))
+    return pandas.DataFrame(columns, index=X.index)
+
+
+def _classes(poly: Polynomial, count: int) -> list[str]:
+    classes: tuple[Any, ...] | None = poly.classes
+    if classes is None or len(classes) != count:
+        classes = poly.output_names if poly.n_outputs == count else tuple(range(count))
+    return [f"P({name})" for name in classes]
+
+
+def _write(frame: pd.DataFrame, path: Path) -> None:
+    if path.suffix.lower() == ".csv":
+        frame.to_csv(path, index=False, lineterminator="\n")
+    elif path.suffix.lower() == ".parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        frame.reset_index(drop=True).to_feather(path)

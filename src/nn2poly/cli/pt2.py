@@ -1,0 +1,135 @@
+"""Open PyTorch's exported programs (``.pt2``) without running what might be hidden in them.
+
+``torch.export.load`` unpickles some members of the archive, loads compiled libraries and
+evaluates expressions. So the archive is read here first: only plain tensors, harmless
+expressions and calls of PyTorch's own operations pass, and a new archive that holds nothing
+else is what PyTorch gets to see.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nn2poly.arguments import listed
+from nn2poly.errors import UnsupportedModelError
+
+WEIGHTS = "data/weights/model_weights_config.json"
+CONSTANTS = "data/constants/model_constants_config.json"
+PROGRAM, INPUTS = "models/model.json", "data/sample_inputs/model.pt"
+# Members that are data; all but the JSON ones go on as they are.
+PLAIN = re.compile(
+    r"archive_format|archive_version|byteorder|\.data/\w+"
+    r"|data/weights/weight_\d+|data/constants/tensor_\d+"
+)
+KNOWN = (WEIGHTS, CONSTANTS, PROGRAM, INPUTS)
+# What an operation may be, a name, and a size such as 2*Symbol('s0', positive=True).
+OPERATION = re.compile(r"torch\.ops\.aten\.\w+(\.\w+)?|_operator\.\w+|math\.\w+")
+NAME = re.compile(r"[\w.]*")
+SYMBOL = re.compile(r"Symbol\('\w+'(, \w+=(True|False))*\)")
+ARITHMETIC = re.compile(r"[\d\s+*()-]*")
+CONTAINERS = (None, "builtins.tuple", "builtins.list", "builtins.dict")
+METADATA = ("nn_module_stack", "torch_fn")
+
+
+def clean_archive(path: Path) -> io.BytesIO:
+    """Copy the harmless members of an archive; refuse it when there are others.
+
+    Raises
+    ------
+    UnsupportedModelError
+        Naming what PyTorch would unpickle, load or evaluate.
+    zipfile.BadZipFile, ValueError, KeyError
+        When it is no such archive, or damaged.
+    """
+    with zipfile.ZipFile(path) as archive:
+        names = [name.partition("/")[2] for name in archive.namelist()]
+        if strange := [name for name in names if name not in KNOWN and not PLAIN.fullmatch(name)]:
+            raise _refusal(path, f"the members {listed(strange)}")
+        if len(set(names)) < len(names):
+            raise _refusal(path, "two members of the same name")
+        members = dict(zip(names, map(archive.read, archive.namelist()), strict=True))
+    for name in (WEIGHTS, CONSTANTS):
+        _check_tensors(json.loads(members[name]), path)
+    program = json.loads(members[PROGRAM])
+    _check_program(program, path)
+    if "guards_code" in program:  # checks of example inputs, as Python code
+        program["guards_code"] = []
+    members[PROGRAM] = json.dumps(program).encode()
+    # The example inputs are a pickle; an export without them holds an empty member.
+    members[INPUTS] = b""
+    clean = io.BytesIO()
+    with zipfile.ZipFile(clean, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            archive.writestr(f"model/{name}", data)
+    clean.seek(0)
+    return clean
+
+
+def load_pt2(path: Path) -> Any:
+    """Open an exported program that holds tensors and PyTorch's own operations alone.
+
+    Parameters
+    ----------
+    path
+        A file that ``torch.export.save`` wrote (PyTorch 2.8 or later).
+
+    Returns
+    -------
+    torch.export.ExportedProgram
+    """
+    import torch
+
+    return torch.export.load(clean_archive(path))
+
+
+def _check_tensors(config: Any, path: Path) -> None:
+    if pickled := [name for name, part in config["config"].items() if part["use_pickle"]]:
+        raise _refusal(path, f"pickled tensors: {listed(pickled)}")
+
+
+def _check_program(program: Any, path: Path) -> None:
+    """Check every string that PyTorch looks up, evaluates or puts into code."""
+    for key, value in _walk(program):
+        if key == "metadata" and isinstance(value, dict):
+            for name in set(value) - set(METADATA):
+                del value[name]
+        elif key == "target" and not OPERATION.fullmatch(value or ""):
+            raise _refusal(path, f"the operation {value!r}")
+        elif key == "expr_str" and not ARITHMETIC.fullmatch(SYMBOL.sub("", value)):
+            raise _refusal(path, f"the expression {value!r}")
+        elif key == "name" and not NAME.fullmatch(value or ""):
+            raise _refusal(path, f"the name {value!r}")
+        elif key in ("in_spec", "out_spec") and value:
+            kinds = [kind for k, kind in _walk(json.loads(value)) if k == "type"]
+            if strange := [kind for kind in kinds if kind not in CONTAINERS]:
+                raise _refusal(path, f"the containers {listed(strange)}")
+        elif key in ("as_custom_obj", "as_operator", "custom_obj") and value is not None:
+            raise _refusal(path, f"a custom object: {value!r}")
+
+
+def _walk(value: Any) -> Iterator[tuple[str, Any]]:
+    """Go through the entries of all dictionaries, however deep."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield key, part
+            yield from _walk(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _walk(part)
+
+
+def _refusal(path: Path, found: str) -> UnsupportedModelError:
+    return UnsupportedModelError(
+        "This exported program holds more than tensors and PyTorch's own operations.",
+        where=str(path),
+        expected="what torch.export.save of PyTorch 2.8 or later writes for a plain network",
+        found=found,
+        remedy="export it to .onnx (or again to .pt2 with a newer PyTorch); or add --trust if you "
+        "know who made it, since opening it as it is can run code",
+    )
