@@ -1,0 +1,34 @@
+"""Figures of a polynomial, for a paper or a notebook; matplotlib draws them.
+
+Every function takes ``ax=`` (or makes a figure of its own), returns the Axes, and leaves
+pyplot and its settings alone. ``ax.figure.savefig("figure.pdf")`` writes a figure; a notebook
+shows what a function returns.
+
+>>> from nn2poly import Polynomial, plots
+>>> poly = Polynomial([[1.0], [2.0], [-3.0]], 1, ["rm", "lstat"], ["price"])
+>>> ax = plots.importance(poly)
+>>> [label.get_text() for label in ax.get_yticklabels()]
+['lstat', 'rm']
+"""
+
+from nn2poly.plots.bars import importance
+from nn2poly.plots.comparison import diagonal
+from nn2poly.plots.histories import path, training
+from nn2poly.plots.layers import potentials
+from nn2poly.plots.pairs import heatmap, interaction_network
+from nn2poly.plots.rows import beeswarm, waterfall
+from nn2poly.plots.slices import effects, interaction_surface
+
+__all__ = [
+    "beeswarm",
+    "diagonal",
+    "effects",
+    "heatmap",
+    "importance",
+    "interaction_network",
+    "interaction_surface",
+    "path",
+    "potentials",
+    "training",
+    "waterfall",
+]

@@ -1,0 +1,125 @@
+"""The units of coefficients and the rows of data, for all plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.errors import InvalidInputError
+from nn2poly.inputs import as_matrix, matching_names
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.terms import Terms, output_index, parse_term
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+
+def check_polynomial(poly: Any) -> Polynomial:
+    """Return a `Polynomial`, or say how to get one.
+
+    Examples
+    --------
+    >>> check_polynomial(Polynomial([[0.0], [1.0]], 1, ["t"])).n_terms
+    2
+    """
+    if isinstance(poly, Polynomial):
+        return poly
+    factored = isinstance(poly, PolynomialNetwork)
+    raise InvalidInputError(
+        "This plot needs a polynomial with its terms written out.",
+        where="poly",
+        expected="a Polynomial",
+        found=type(poly).__name__,
+        remedy="pass poly.expand()" if factored else "pass what nn2poly.convert(model) returns",
+    )
+
+
+def read_rows(poly: Polynomial, X: Any, where: str = "X") -> FloatArray:
+    """Read data (n, p) in the order of the polynomial's features."""
+    names = matching_names(X, poly.feature_names)
+    return as_matrix(X, feature_names=names, n_features=poly.n_features, where=where)
+
+
+def thin(rows: FloatArray, most: int) -> FloatArray:
+    """Keep at most ``most`` rows, evenly spaced, the first and the last among them.
+
+    Examples
+    --------
+    >>> thin(np.arange(10.0)[:, None], 4).ravel()
+    array([0., 3., 6., 9.])
+    """
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
+
+
+def moments(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Give mean and standard deviation (p,) of the columns; 1 for those that do not vary.
+
+    Examples
+    --------
+    >>> moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    (array([2., 5.]), array([1., 1.]))
+    """
+    center, scale = rows.mean(axis=0), rows.std(axis=0)
+    fixed = (rows.max(axis=0) == rows.min(axis=0)) | (scale == 0.0)
+    return np.where(fixed, rows[0], center), np.where(fixed, 1.0, scale)
+
+
+def in_units(poly: Any, X: Any) -> tuple[Polynomial, str]:
+    """Rewrite a polynomial in standard deviations of X; without X leave it as it is.
+
+    Returns
+    -------
+    poly, text
+        The text says in which units its coefficients are.
+    """
+    checked = check_polynomial(poly)
+    if X is not None:
+        return checked.rebase(*moments(read_rows(checked, X))), "per standard deviation of X"
+    return checked, unit_text(checked.center, checked.scale)
+
+
+def unit_text(center: FloatArray, scale: FloatArray) -> str:
+    """Say in which units coefficients are.
+
+    Examples
+    --------
+    >>> unit_text(np.zeros(2), np.ones(2)), unit_text(np.ones(2), np.ones(2))
+    ('per raw unit', 'per unit of (x − center) / scale')
+    """
+    raw = not np.any(center) and bool(np.all(scale == 1.0))
+    return "per raw unit" if raw else "per unit of (x − center) / scale"
+
+
+def feature_index(feature: Any, poly: Polynomial) -> int:
+    """Find a feature by name or index."""
+    return parse_term((feature,), poly.feature_names)[0]
+
+
+def chosen_outputs(output: int | str | None, names: Sequence[str]) -> list[int]:
+    """List the outputs to draw: one, or all for None."""
+    return list(range(len(names))) if output is None else [output_index(output, names)]
+
+
+def align(polys: Sequence[Polynomial]) -> tuple[Terms, FloatArray]:
+    """Put the coefficients of several polynomials in the terms that any of them has.
+
+    Returns
+    -------
+    terms, array (n_polynomials, n_terms, n_outputs)
+        Zero where a polynomial lacks a term.
+    """
+    first = polys[0]
+    highest = max(poly.max_order for poly in polys)
+    # A place in the graded basis does not depend on the highest order.
+    places = [np.arange(p.n_terms) if p.positions is None else p.positions for p in polys]
+    union = np.unique(np.concatenate(places))
+    values = np.zeros((len(polys), len(union), first.n_outputs))
+    for k, (poly, here) in enumerate(zip(polys, places, strict=True)):
+        values[k, np.searchsorted(union, here)] = poly.coefficients
+    return Terms(first.n_features, highest, union), values

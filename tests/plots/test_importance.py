@@ -1,0 +1,143 @@
+"""Bars: their lengths, order, signs, units, and the whiskers of an ensemble."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+import nn2poly as n2p
+from nn2poly import plots
+from nn2poly.errors import InvalidInputError
+from nn2poly.plots.style import NEGATIVE, POSITIVE
+
+
+def widths(axes):
+    return np.array([bar.get_width() for bar in axes.patches])
+
+
+def labels(axes):
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def whiskers(axes):
+    (bars,) = axes.containers[1].lines[2]
+    return np.array([(end[0] - begin[0]) / 2 for begin, end in bars.get_segments()])
+
+
+def test_bars_are_the_largest_absolute_coefficients_in_order(poly):
+    expected = [abs(row[2]) for row in poly.top(7)]
+    axes = plots.importance(poly, 7)
+    np.testing.assert_allclose(widths(axes), expected)
+    assert axes.yaxis_inverted()
+
+
+def test_names_belong_to_their_bars():
+    poly = n2p.Polynomial.from_terms(
+        ["b^2", "a b", "a", "1", "a^2 b"], [0.5, -3.0, 1.0, 99.0, 2.0], ["a", "b"]
+    )
+    axes = plots.importance(poly)
+    assert labels(axes) == ["a × b", "a² × b", "a", "b²"]
+    np.testing.assert_allclose(widths(axes), [3.0, 2.0, 1.0, 0.5])
+
+
+def test_colours_and_signs_tell_positive_from_negative():
+    poly = n2p.Polynomial([[1.0], [2.0], [-3.0]], 1, ["rm", "lstat"])
+    axes = plots.importance(poly)
+    assert [to_hex(bar.get_facecolor()).upper() for bar in axes.patches] == [NEGATIVE, POSITIVE]
+    assert [text.get_text() for text in axes.texts] == ["−", "+"]
+    assert {t.get_text() for t in axes.get_legend().get_texts()} == {"positive", "negative"}
+
+
+def test_the_intercept_takes_part_only_when_asked(poly):
+    assert "intercept" not in labels(plots.importance(poly, 100))
+    assert "intercept" in labels(plots.importance(poly, 100, intercept=True))
+
+
+def test_terms_that_are_zero_are_left_out_and_a_constant_says_so():
+    axes = plots.importance(n2p.Polynomial([[1.0], [0.0], [4.0]], 1, ["a", "b"]))
+    assert labels(axes) == ["b"]
+    constant = plots.importance(n2p.Polynomial([[1.0], [0.0]], 1, ["a"]))
+    assert [text.get_text() for text in constant.texts] == ["all coefficients are zero"]
+    constant.figure.canvas.draw()
+
+
+def test_with_data_coefficients_are_per_standard_deviation(poly, rows):
+    raw = poly.rebase()
+    X = np.column_stack([rows[:, :3], np.full(len(rows), 3.0)])  # one column does not vary
+    scale = np.append(X[:, :3].std(axis=0), 1.0)
+    expected = raw.rebase(X.mean(axis=0), scale)
+    axes = plots.importance(raw, 9, X=X)
+    np.testing.assert_allclose(widths(axes), [abs(r[2]) for r in expected.top(9)], rtol=1e-9)
+    assert axes.get_xlabel().endswith("per standard deviation of X")
+
+
+def test_the_axis_says_in_which_units_the_coefficients_are(poly):
+    assert plots.importance(poly.rebase()).get_xlabel().endswith("per raw unit")
+    assert plots.importance(poly).get_xlabel().endswith("per unit of (x − center) / scale")
+
+
+def test_a_frame_is_matched_by_its_columns(poly, rows):
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=poly.feature_names)[list(poly.feature_names)[::-1]]
+    np.testing.assert_allclose(
+        widths(plots.importance(poly, X=frame)), widths(plots.importance(poly, X=rows))
+    )
+
+
+def test_seven_outputs_are_seven_panels_each_with_its_own_terms(seven):
+    panels = plots.importance(seven, 4)
+    assert panels.shape == (7,)
+    for k, axes in enumerate(panels):
+        np.testing.assert_allclose(widths(axes), [abs(r[2 + k]) for r in seven.top(4, k)])
+        assert axes.get_title(loc="left") == f"y{k + 1} (logit)"
+
+
+def test_an_ensemble_gives_means_and_sample_standard_deviations(ensemble):
+    names = ensemble[0].term_names()
+    values = np.array(
+        [
+            [
+                dict(zip(p.term_names(), p.coefficients[:, 0], strict=True)).get(n, 0.0)
+                for n in names
+            ]
+            for p in ensemble
+        ]
+    )
+    mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
+    order = np.argsort(-np.abs(mean[1:]))[:10] + 1
+    axes = plots.importance(ensemble, 10)
+    np.testing.assert_allclose(widths(axes), np.abs(mean[order]))
+    np.testing.assert_allclose(whiskers(axes), deviation[order])
+    assert axes.get_legend().get_title().get_text() == "5 networks"
+    assert axes.get_xlabel().startswith("mean absolute coefficient")
+
+
+def test_members_in_other_coordinates_and_orders_are_the_same_polynomials(ensemble):
+    moved = [ensemble[0], *(p.rebase(1.0, 2.0) for p in ensemble[1:])]
+    same = plots.importance(moved, 8)
+    np.testing.assert_allclose(widths(same), widths(plots.importance(ensemble, 8)), rtol=1e-9)
+    low = n2p.Polynomial([[0.0], [1.0]], 1, ["t"])
+    high = n2p.Polynomial([[0.0], [3.0], [5.0]], 2, ["t"])
+    np.testing.assert_allclose(widths(plots.importance([low, high])), [2.5, 2.0])
+
+
+def test_one_member_has_no_whiskers(poly):
+    assert len(plots.importance([poly], 5).containers) == 1
+
+
+def test_polynomials_that_do_not_go_together_are_refused(poly, seven):
+    with pytest.raises(InvalidInputError, match="different features"):
+        plots.importance([poly, seven])
+    other = n2p.Polynomial(poly.coefficients, 3, poly.feature_names, ["rent"])
+    with pytest.raises(InvalidInputError, match="different outputs"):
+        plots.importance([poly, other])
+    with pytest.raises(InvalidInputError, match="no polynomial"):
+        plots.importance([])
+
+
+def test_a_sparse_polynomial_of_500_features_is_drawn(make_polynomial):
+    sparse = make_polynomial(12, 500, 2).prune(30)
+    axes = plots.importance(sparse)
+    np.testing.assert_allclose(widths(axes), [abs(row[2]) for row in sparse.top(20)])
