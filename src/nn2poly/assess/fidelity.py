@@ -67,7 +67,7 @@ def fidelity(model: Any, poly: Approximation, X: Any) -> FidelityCard:
     True
     """
     network = read_network(model)
-    _check_pair(network, poly)
+    check_pair(network, poly, "fidelity")
     rows = read_evenly(X, lambda table: _matrix(table, network, poly))
     return make_card(network, poly, rows)
 
@@ -165,14 +165,15 @@ def _classified(
     return float(np.mean(same if same.ndim == 1 else same.all(axis=1))), difference
 
 
-def _check_pair(network: Network, poly: Approximation) -> None:
+def check_pair(network: Network, poly: Approximation, caller: str) -> None:
+    """Refuse what is not a polynomial of this network; ``caller`` is the function to name."""
     if not hasattr(poly, "outputs_by_order"):
         raise InvalidInputError(
             "This is not a polynomial.",
-            where="the second argument of fidelity",
+            where=f"the second argument of {caller}",
             expected="a Polynomial or a PolynomialNetwork",
             found=type(poly).__name__,
-            remedy="call fidelity(model, poly, X)",
+            remedy=f"call {caller}(model, poly, X)",
         )
     expected = (network.n_features, network.n_outputs)
     found = (len(poly.feature_names), len(poly.output_names))

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nn2poly.arguments import plural
-from nn2poly.assess.fidelity import Approximation, mean_r2
-from nn2poly.errors import InvalidInputError
+from nn2poly.assess.fidelity import Approximation, check_pair, mean_r2
 from nn2poly.inputs import as_matrix, matching_names
-from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 from nn2poly.plots.labels import plain, shorten
 from nn2poly.plots.layout import Panels, describe, panels, result, tidy
@@ -73,7 +71,7 @@ def diagonal(
     3 rows
     """
     network = read_network(model)
-    _check_pair(network, poly)
+    check_pair(network, poly, "diagonal")
     names = matching_names(X, poly.feature_names, network.feature_names)
     rows = as_matrix(X, feature_names=names, n_features=network.n_features, where="X")
     outputs = chosen_outputs(output, poly.output_names)
@@ -88,26 +86,6 @@ def diagonal(
         raw = "" if network.link == "identity" else " (logit)"
         describe(panel, x=f"network{raw}", y=f"polynomial{raw}", title=name)
     return result(axes)
-
-
-def _check_pair(network: Network, poly: Any) -> None:
-    if not hasattr(poly, "outputs_by_order"):
-        raise InvalidInputError(
-            "This is not a polynomial.",
-            where="the second argument of diagonal",
-            expected="a Polynomial or a PolynomialNetwork",
-            found=type(poly).__name__,
-            remedy="call diagonal(model, poly, X)",
-        )
-    expected = (network.n_features, network.n_outputs)
-    found = (len(poly.feature_names), len(poly.output_names))
-    if expected != found:
-        raise InvalidInputError(
-            "This polynomial does not belong to this network.",
-            expected=f"{expected[0]} features and {expected[1]} outputs, as the network has",
-            found=f"{found[0]} features and {found[1]} outputs",
-            remedy="convert this network, or pass the network that was converted",
-        )
 
 
 def _draw(axes: Axes, truth: FloatArray, guess: FloatArray, outside: int) -> None:

@@ -122,7 +122,7 @@ def training(
     ['x1', 'x2']
     """
     # The records are in the coordinates of the first polynomial, which knows the names.
-    first, steps = tracker._recorded(), tracker.steps
+    first, steps = tracker.first, tracker.steps
     k = output_index(output, first.output_names)
     values = tracker.coefficients[:, :, k]
     size = np.nan_to_num(np.abs(values)).max(axis=0)

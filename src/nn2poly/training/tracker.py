@@ -165,34 +165,34 @@ class PolynomialTracker:
     @property
     def coefficients(self) -> FloatArray:
         """The coefficients (n_records, n_terms, n_outputs)."""
-        self._recorded()
-        return np.stack(list(self._records.values()))
+        shape = self.first.coefficients.shape
+        return np.stack(list(self._records.values())).reshape(-1, *shape)
 
     @property
     def terms(self) -> Terms:
         """The terms as tuples of 0-based feature indices."""
-        return self._recorded().terms
+        return self.first.terms
 
     def term_names(self) -> list[str]:
         """Spell the terms as scikit-learn does: ``1``, ``rm``, ``rm^2``, ``rm lstat``."""
-        return self._recorded().term_names()
+        return self.first.term_names()
 
     @property
     def center(self) -> FloatArray:
         """Centre (p,) of the coordinates of the coefficients."""
-        return self._recorded().center
+        return self.first.center
 
     @property
     def scale(self) -> FloatArray:
         """Scale (p,) of the coordinates of the coefficients."""
-        return self._recorded().scale
+        return self.first.scale
 
     def to_frame(self) -> Any:
         """Give a pandas DataFrame: step, term, order, and one column per output.
 
         ``frame.pivot(index="step", columns="term", values="y").plot()`` draws the paths.
         """
-        first = self._recorded()
+        first = self.first
         named = list(zip(self.term_names(), map(len, first.terms), strict=True))
         rows = tuple(
             (step, name, order, *values)
@@ -201,7 +201,9 @@ class PolynomialTracker:
         )
         return Table("", ("step", "term", "order", *first.output_names), rows).to_frame()
 
-    def _recorded(self) -> Polynomial:
+    @property
+    def first(self) -> Polynomial:
+        """The polynomial of the first record, in whose terms and coordinates all are."""
         if self._first is None:
             raise InvalidInputError(
                 "Nothing has been recorded yet.",
