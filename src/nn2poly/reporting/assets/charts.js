@@ -1,0 +1,148 @@
+// Charts: each is a function from the state to traces, layout, and a summary in words. One is
+// drawn when it comes into view, and again when something it shows has changed.
+
+const charts = (() => {
+  const made = new Map();
+
+  function layoutOf(box, own) {
+    const c = theme.colours();
+    const axis = {
+      color: c.faint, gridcolor: c.line, zerolinecolor: c.line, linecolor: c.line, fixedrange: true,
+      automargin: true, tickfont: { size: 12 }, title: { standoff: 8 },
+    };
+    const layout = {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: false,
+      font: { family: getComputedStyle(box).fontFamily, size: 13, color: c.ink },
+      margin: { l: 12, r: 12, t: 8, b: 40 }, showlegend: false, bargap: 0.25,
+      hoverlabel: { bgcolor: c.paper, bordercolor: c.line, font: { color: c.ink, size: 13 } },
+      ...own,
+    };
+    for (const name of Object.keys(layout)) {
+      if (/^[xy]axis/.test(name)) layout[name] = { ...axis, ...layout[name] };
+    }
+    return layout;
+  }
+
+  const options = { displayModeBar: false, typesetMath: false, doubleClick: false };
+
+  // A width is given for paper only; else a chart fills its place.
+  function draw(id, paper) {
+    const chart = made.get(id);
+    const { traces, layout, summary, caption } = chart.build(chart.box);
+    chart.box.style.height = `${layout.height}px`;
+    chart.box.style.minHeight = "0";
+    chart.stale = false;
+    chart.busy = true;
+    chart.box.setAttribute("aria-label", summary);
+    const text = byId(id.replace("chart-", "caption-"));
+    if (text && caption) text.textContent = caption;
+    const width = paper || chart.box.clientWidth;
+    Plotly.react(chart.box, traces, layoutOf(chart.box, { ...layout, width }), options).then(() => {
+      chart.busy = false;
+      if (!chart.drawn && chart.ready) chart.ready(chart.box);
+      chart.drawn = true;
+      drawIfNeeded(id);
+    });
+  }
+
+  // One drawing at a time: a second one must not be overtaken by the first.
+  function drawIfNeeded(id) {
+    const chart = made.get(id);
+    if (chart.stale && chart.visible && !chart.busy) draw(id);
+  }
+
+  const watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      const chart = made.get(entry.target.id);
+      chart.visible = entry.isIntersecting;
+      drawIfNeeded(entry.target.id);
+    }
+  }, { rootMargin: "300px" });
+
+  function add(id, build, ready) {
+    const box = byId(id);
+    if (!box) return;
+    made.set(id, { box, build, ready, stale: true, visible: false, busy: false, drawn: false });
+    watcher.observe(box);
+  }
+
+  function refresh(id) {
+    const chart = made.get(id);
+    if (!chart) return;
+    chart.stale = true;
+    drawIfNeeded(id);
+  }
+
+  const refreshAll = () => Array.from(made.keys()).forEach(refresh);
+  whenChanged(refreshAll);
+  let width = window.innerWidth;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width) return;
+    width = window.innerWidth;
+    refreshAll();
+  });
+  // On paper everything is in view, on white, and no wider than a sheet of A4 or Letter.
+  const SHEET = 660;
+  window.addEventListener("beforeprint", () => {
+    theme.hold();
+    Array.from(made.keys()).forEach((id) => draw(id, SHEET));
+  });
+  window.addEventListener("afterprint", () => {
+    theme.release();
+    refreshAll();
+  });
+
+  // Letters that a label may have.
+  const room = (box) => (box.clientWidth < 520 ? 18 : 40);
+  const title = (text, box, share = 0.8) => ({ text: plain(shortened(text, Math.max(12, Math.floor((share * box.clientWidth) / 8)))) });
+  return { add, refresh, room, title };
+})();
+
+const rows = {
+  index: data.rows.index,
+  X: doubles(data.rows.X),
+  polynomial: doubles(data.rows.polynomial),
+  network: data.rows.network === null ? null : doubles(data.rows.network),
+};
+const rowOf = (i) => rows.X.slice(i * polynomial.nFeatures, (i + 1) * polynomial.nFeatures);
+const columnOf = (j) => rows.index.map((_, i) => rows.X[i * polynomial.nFeatures + j]);
+const outputsOf = (values) => rows.index.map((_, i) => values[i * polynomial.nOutputs + state.output]);
+const outputName = () => polynomial.outputs[state.output];
+
+charts.add("chart-agreement", (box) => {
+  const c = theme.colours();
+  const x = outputsOf(rows.network);
+  const y = outputsOf(rows.polynomial);
+  const all = [...x, ...y];
+  const ends = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
+  const margin = 0.04 * (ends[1] - ends[0]) || 1;
+  const range = [ends[0] - margin, ends[1] + margin];
+  const r2 = data.r2[state.output];
+  const [n, total] = [rows.index.length, data.rows.complete].map((count) => count.toLocaleString("en-US"));
+  const shown = n === total ? `All ${n} rows are drawn.` : `${n} of ${total} rows are drawn, evenly spread, the worst among them.`;
+  return {
+    traces: [
+      { x: range, y: range, mode: "lines", line: { color: c.faint, width: 1 }, hoverinfo: "skip" },
+      {
+        x, y, mode: "markers", type: "scatter", hoverinfo: "text",
+        marker: { color: c.accent, size: 6, opacity: 0.55 },
+        text: rows.index.map((row, i) => `row ${row}<br>network ${formatted(x[i])}<br>polynomial ${formatted(y[i])}`),
+      },
+    ],
+    layout: {
+      height: Math.min(520, box.clientWidth), margin: { l: 12, r: 12, t: 8, b: 48 },
+      xaxis: { title: charts.title(`network: ${outputName()}`, box), range },
+      yaxis: { title: charts.title(`polynomial: ${outputName()}`, box, 0.5), range },
+    },
+    caption: `${outputName()}: R² ${r2}. ${shown}`,
+    summary: `Scatter chart of polynomial against network for ${outputName()}, around the identity line, R² ${r2}.`,
+  };
+});
+
+// A term as a label: names cut to fit, powers raised.
+function termLabel(place, length) {
+  if (!polynomial.orders[place]) return "1";
+  const powers = Array.from(polynomial.factors(place));
+  const each = Math.max(6, Math.floor(length / powers.length) - 2);
+  return powers.map(([j, power]) => `${plain(shortened(polynomial.features[j], each))}${power > 1 ? `<sup>${power}</sup>` : ""}`).join(" · ");
+}

@@ -1,0 +1,217 @@
+"""Collect everything that a report shows, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.assess.fidelity import fidelity
+from nn2poly.cards import FidelityCard
+from nn2poly.errors import TooManyTermsError
+from nn2poly.inputs import outside_range
+from nn2poly.network.readers import read_network
+from nn2poly.polynomial.display import facts
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
+from nn2poly.reporting.contents import Contents, WorstRow
+from nn2poly.reporting.controls import Binary, binary_columns, controls, typical_row
+from nn2poly.reporting.describe import Rows, describe_columns, describe_response, read_rows
+from nn2poly.reporting.formulas import export_texts, exported, formula_views
+from nn2poly.reporting.judge import Judged, effects_payload, judge, spread_rows, top_terms
+from nn2poly.reporting.numerals import r_squared
+from nn2poly.reporting.payload import packed, polynomial_payload
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+# Rows of the table of failures; bytes of rows that travel with the page, and how many rows.
+N_WORST = 10
+CARRIED_BYTES, MIN_CARRIED, MAX_CARRIED = 400_000, 50, 1_000
+# Coefficients that a page holds: 8 bytes each, 11 in base64.
+MAX_COEFFICIENTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The rows with the raw outputs (n, k) of both models, and the card on them."""
+
+    rows: Rows
+    guess: FloatArray
+    truth: FloatArray | None
+    card: FidelityCard | None
+
+    @property
+    def outputs(self) -> dict[str, FloatArray]:
+        """Raw outputs by the name of the model."""
+        both = {} if self.truth is None else {"network": self.truth}
+        return {**both, "polynomial": self.guess}
+
+
+def collect(poly: Polynomial, model: Any, X: Any, y: Any, title: str) -> Contents:
+    """Measure everything; nothing is rendered yet.
+
+    Raises
+    ------
+    TooManyTermsError
+        When the coefficients do not fit a page.
+    """
+    _check_size(poly)
+    measured = _measure(poly, model, read_rows(X, y, poly))
+    rows, card = measured.rows, measured.card or poly.card
+    binary = binary_columns(rows.X)
+    judged = judge(poly, rows.X, binary)
+    small, note = exported(poly, judged.shown, judged.moves, judged.X)
+    worst = _worst_rows(poly, measured)
+    effects = effects_payload(judged)
+    return Contents(
+        title=title,
+        facts=facts(poly),
+        units=judged.units,
+        version=version("nn2poly"),
+        n_rows=len(rows.X),
+        n_dropped=rows.n_given - len(rows.X),
+        n_judged=len(judged.z),
+        n_terms=judged.shown.n_terms,
+        has_network=measured.truth is not None,
+        has_range=poly.low is not None,
+        has_pairs=bool(effects["pairs"]),
+        output_prefix="" if poly.link == "identity" else "raw output ",
+        figures=figures(card, poly.n_terms),
+        cards=card_views(measured.card, poly.card),
+        feature_names=poly.feature_names,
+        output_names=poly.output_names,
+        formulas=formula_views(judged.shown, judged.moves),
+        exports=export_texts(small),
+        export_note=note,
+        worst=worst,
+        top_terms=top_terms(judged),
+        columns=describe_columns(rows, judged.shown),
+        response=describe_response(rows, poly, measured.outputs),
+        payload={
+            **_payload(poly, judged, measured, binary, [row.row for row in worst]),
+            "effects": effects,
+        },
+    )
+
+
+def _check_size(poly: Polynomial) -> None:
+    n_values = poly.coefficients.size
+    if n_values > MAX_COEFFICIENTS:
+        raise TooManyTermsError(
+            f"A page cannot hold {n_values:,} coefficients; it takes {MAX_COEFFICIENTS:,}.",
+            n_terms=poly.n_terms,
+            n_bytes=8 * n_values,
+            remedy=f"pass poly.prune(n_terms={MAX_COEFFICIENTS // poly.n_outputs}), or a lower "
+            "max_order",
+        )
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    """A polynomial with its outputs on the rows, so that they are computed once."""
+
+    poly: Polynomial
+    by_order: list[FloatArray]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return self.poly.feature_names
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        return self.poly.output_names
+
+    def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:  # noqa: ARG002
+        return self.by_order
+
+    def count_outside(self, X: FloatArray) -> int:
+        return self.poly.count_outside(X)
+
+
+def _measure(poly: Polynomial, model: Any, rows: Rows) -> _Measured:
+    evaluated = _Evaluated(poly, poly.outputs_by_order(rows.X))
+    guess = evaluated.by_order[-1]
+    if model is None:
+        return _Measured(rows, guess, None, None)
+    network = read_network(model)
+    card = numbered_as_given(fidelity(network, evaluated, rows.X), rows.index)
+    return _Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
+
+
+def _worst_rows(poly: Polynomial, measured: _Measured) -> tuple[WorstRow, ...]:
+    """List the rows of the largest error in units of the output's range, worst first."""
+    truth, rows = measured.truth, measured.rows
+    if truth is None:
+        return ()
+    spread = np.ptp(truth, axis=0)
+    share = np.abs(truth - measured.guess) / np.where(spread > 0, spread, 1.0)
+    output = share.argmax(axis=1)
+    places = np.argsort(-share.max(axis=1), kind="stable")[:N_WORST]
+    outside = np.zeros((len(places), poly.n_features), dtype=bool)
+    if poly.low is not None and poly.high is not None:
+        outside = outside_range(rows.X[places], poly.low, poly.high)
+    return tuple(
+        WorstRow(
+            row=int(rows.index[i]),
+            output=poly.output_names[output[i]],
+            network=float(truth[i, output[i]]),
+            polynomial=float(measured.guess[i, output[i]]),
+            share=float(share[i, output[i]]),
+            response=_spelt(rows.y, int(i)),
+            values=tuple(rows.X[i].tolist()),
+            outside=tuple(marks.tolist()),
+        )
+        for i, marks in zip(places.tolist(), outside, strict=True)
+    )
+
+
+def _spelt(y: npt.NDArray[Any] | None, i: int) -> str:
+    if y is None:
+        return ""
+    return ", ".join(
+        f"{v:.4g}" if isinstance(v, float) else str(v) for v in np.ravel(y[i]).tolist()
+    )
+
+
+def _payload(
+    poly: Polynomial, judged: Judged, measured: _Measured, binary: Binary, worst: list[int]
+) -> dict[str, Any]:
+    """Give the browser the polynomial, the controls and a sample of the rows."""
+    rows = measured.rows
+    low = rows.X.min(axis=0) if poly.low is None else poly.low
+    high = rows.X.max(axis=0) if poly.high is None else poly.high
+    carried = _carried(rows, poly, worst)
+    truth = measured.truth
+    return {
+        "polynomial": polynomial_payload(judged.shown),
+        "controls": controls(rows.X, poly.feature_names, binary, low, high, judged.order),
+        "low": packed(low),
+        "high": packed(high),
+        "typical": packed(typical_row(rows.X, binary)),
+        "rows": {
+            "index": rows.index[carried].tolist(),
+            "X": packed(rows.X[carried]),
+            "polynomial": packed(measured.guess[carried]),
+            "network": None if truth is None else packed(truth[carried]),
+            "complete": len(rows.X),
+            "total": rows.n_given,
+        },
+        "r2": _r2(measured.card),
+        "worst": worst,
+    }
+
+
+def _r2(card: FidelityCard | None) -> list[str]:
+    return [] if card is None else [r_squared(output.r2) for output in card.per_output.values()]
+
+
+def _carried(rows: Rows, poly: Polynomial, worst: list[int]) -> IntArray:
+    """Choose the rows that travel with the page: evenly spread ones, and the worst."""
+    width = 8 * (poly.n_features + 2 * poly.n_outputs)
+    most = int(np.clip(CARRIED_BYTES // width, MIN_CARRIED, MAX_CARRIED))
+    places = np.searchsorted(rows.index, np.array(worst, dtype=np.intp))
+    return np.union1d(spread_rows(len(rows.X), most), places)

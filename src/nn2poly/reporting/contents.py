@@ -1,0 +1,101 @@
+"""What a report says, as plain data: collected first, rendered last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nn2poly.tables import Table
+
+Formula = tuple["FormulaTerm", ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One of the large numbers at the top."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True)
+class CardView:
+    """A fidelity card laid out: where it was measured, its verdict, tables and guarantee."""
+
+    heading: str
+    source: str
+    verdict: str
+    guarantee: str
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True)
+class FormulaTerm:
+    """A term to read: sign, size, and (name, power) of its factors."""
+
+    sign: str
+    size: str
+    factors: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class FormulaView:
+    """The largest terms of one output, and how many are left out."""
+
+    output: str
+    terms: Formula
+    n_more: int
+
+
+@dataclass(frozen=True)
+class ExportText:
+    """One output as text in one language; without text, ``problem`` says why."""
+
+    language: str
+    output: int
+    text: str
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class WorstRow:
+    """A row on which network and polynomial differ most; ``outside`` marks its values."""
+
+    row: int
+    output: str
+    network: float
+    polynomial: float
+    share: float
+    response: str
+    values: tuple[float, ...]
+    outside: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that the page shows; ``payload`` is what the browser computes with."""
+
+    title: str
+    facts: str
+    units: str
+    version: str
+    n_rows: int
+    n_dropped: int
+    n_judged: int
+    n_terms: int
+    has_network: bool
+    has_range: bool
+    has_pairs: bool
+    output_prefix: str
+    figures: tuple[Figure, ...]
+    cards: tuple[CardView, ...]
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    formulas: tuple[FormulaView, ...]
+    exports: tuple[ExportText, ...]
+    export_note: str
+    worst: tuple[WorstRow, ...]
+    top_terms: Table
+    columns: Table
+    response: tuple[Table, ...]
+    payload: dict[str, Any]

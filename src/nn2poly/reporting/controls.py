@@ -1,0 +1,163 @@
+"""The inputs of the what-if panel: sliders, switches for two values, choosers for factors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+# Fewer rows cannot tell a column of two values from one that happens to show only two.
+MIN_ROWS = 10
+BINS = 24
+# How far a slider reaches beyond the range, in parts of it.
+REACH = 0.15
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Range of the columns, ``low`` and ``high`` (p,), and the factors of two-valued ones."""
+
+    low: FloatArray
+    high: FloatArray
+    factors: tuple[tuple[int, ...], ...]
+
+
+def binary_columns(X: FloatArray) -> Binary:
+    """Find the columns of X (n, p) with two values, and the factors that they form.
+
+    Neighbouring columns are the levels of one factor when exactly one of them is at its high
+    value in every row, as a conversion takes them; any other column is a factor of its own.
+
+    Examples
+    --------
+    >>> X = np.tile([[0.0, 1.0, 5.0], [1.0, 0.0, 6.0], [1.0, 0.0, 7.0]], (4, 1))
+    >>> binary_columns(X).factors
+    ((0, 1),)
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    two = (low < high) & ((low == X) | (high == X)).all(axis=0)
+    columns = np.flatnonzero(two).tolist() if len(X) >= MIN_ROWS else []
+    factors: list[tuple[int, ...]] = []
+    while columns:
+        run = _one_hot_run(columns, high == X)
+        factors.append(run)
+        columns = columns[len(run) :]
+    return Binary(low, high, tuple(factors))
+
+
+def _one_hot_run(columns: list[int], is_high: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    """Extend from the first column while no two are high together and until always one is."""
+    covered, run = is_high[:, columns[0]].copy(), [columns[0]]
+    for j in columns[1:]:
+        if j != run[-1] + 1 or np.any(covered & is_high[:, j]):
+            break
+        run.append(j)
+        covered |= is_high[:, j]
+        if covered.all():
+            return tuple(run)
+    return (columns[0],)
+
+
+def typical_row(X: FloatArray, binary: Binary) -> FloatArray:
+    """Give the means, rounded to be read, and of every factor its most frequent level: (p,).
+
+    Examples
+    --------
+    >>> X = np.tile([[0.0, 5.0], [1.0, 6.0], [1.0, 7.0]], (4, 1))
+    >>> typical_row(X, binary_columns(X))
+    array([1., 6.])
+    """
+    spread = np.maximum(X.std(axis=0), np.finfo(float).tiny)
+    digits = np.clip(3 - np.floor(np.log10(spread)), -300, 300).astype(int)
+    row = np.array(
+        [round(m, d) for m, d in zip(X.mean(axis=0).tolist(), digits.tolist(), strict=True)]
+    )
+    row = np.where(np.ptp(X, axis=0) == 0, X[0], row) + 0.0  # no -0
+    for factor in binary.factors:
+        columns = list(factor)
+        levels, counts = np.unique(X[:, columns], axis=0, return_counts=True)
+        row[columns] = levels[counts.argmax()]
+    return row
+
+
+def controls(
+    X: FloatArray,
+    names: Sequence[str],
+    binary: Binary,
+    low: FloatArray,
+    high: FloatArray,
+    order: Sequence[int],
+) -> list[dict[str, Any]]:
+    """List the controls as plain data, the features that matter most first.
+
+    Parameters
+    ----------
+    X
+        Array (n, p) in raw units.
+    low, high
+        Arrays (p,): the range of validity.
+    order
+        All features, most important first.
+    """
+    factors = {j: factor for factor in binary.factors for j in factor}
+    made: list[dict[str, Any]] = []
+    done: set[int] = set()
+    for j in order:
+        if j in done:
+            continue
+        if j in factors:
+            made.append(_choice(factors[j], X, names, binary))
+            done.update(factors[j])
+        else:
+            made.append(_slider(j, X[:, j], names[j], float(low[j]), float(high[j])))
+    return made
+
+
+def _choice(
+    factor: tuple[int, ...], X: FloatArray, names: Sequence[str], binary: Binary
+) -> dict[str, Any]:
+    columns = list(factor)
+    title, levels = _split_names([names[j] for j in factor])
+    return {
+        "kind": "switch" if len(factor) == 1 else "levels",
+        "name": title,
+        "features": columns,
+        "levels": levels,
+        "low": binary.low[columns].tolist(),
+        "high": binary.high[columns].tolist(),
+        "shares": (binary.high == X)[:, columns].mean(axis=0).tolist(),
+    }
+
+
+def _split_names(names: list[str]) -> tuple[str, list[str]]:
+    """Split ``column=level`` names when all are levels of one column."""
+    heads = {name.partition("=")[0] for name in names}
+    if len(names) > 1 and len(heads) == 1 and all("=" in name for name in names):
+        return heads.pop(), [name.partition("=")[2] for name in names]
+    return (names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"), names
+
+
+def _slider(j: int, column: FloatArray, name: str, low: float, high: float) -> dict[str, Any]:
+    bottom, top = min(low, float(column.min())), max(high, float(column.max()))
+    room = REACH * (top - bottom) or max(1.0, abs(top))
+    whole = bool(np.all(column == np.round(column)))
+    first, last = bottom - room, top + room
+    if whole:
+        first, last = float(np.floor(first)), float(np.ceil(last))
+    counts, _ = np.histogram(column, bins=BINS, range=(first, last))
+    return {
+        "kind": "number",
+        "name": name,
+        "features": [j],
+        "min": first,
+        "max": last,
+        "low": low,
+        "high": high,
+        "whole": whole,
+        "counts": counts.tolist(),
+    }

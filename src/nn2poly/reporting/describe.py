@@ -1,0 +1,216 @@
+"""Describe the rows: columns, response, and how network and polynomial meet the response."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.errors import InvalidInputError
+from nn2poly.inputs import as_matrix, level_text, matching_names
+from nn2poly.links import labels
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.tables import Table
+
+FloatArray = npt.NDArray[np.float64]
+# Classes of the response that are counted one by one.
+MAX_CLASSES = 20
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows without a missing value.
+
+    Parameters
+    ----------
+    X
+        Array (n, p) in raw units.
+    y
+        Array (n,) or (n, k) of anything, or None.
+    index
+        Array (n,): their numbers in the data that were given.
+    missing
+        Array (p,): how many values of each column were missing in the data that were given.
+    n_given
+        Rows that were given.
+    """
+
+    X: FloatArray
+    y: npt.NDArray[Any] | None
+    index: npt.NDArray[np.intp]
+    missing: npt.NDArray[np.intp]
+    n_given: int
+
+
+def read_rows(X: Any, y: Any, poly: Polynomial) -> Rows:
+    """Check the data and leave out rows with a missing input.
+
+    Raises
+    ------
+    InvalidInputError
+        When X cannot be read, no row is complete, or y has another length.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[1.0], [2.0]], 1, ["a"])
+    >>> rows = read_rows([[1.0], [np.nan], [3.0]], [10, 20, 30], poly)
+    >>> rows.index, rows.y
+    (array([0, 2]), array([10, 30]))
+    """
+    names = matching_names(X, poly.feature_names)
+    matrix = as_matrix(
+        X, feature_names=names, n_features=poly.n_features, where="X", allow_nan=True
+    )
+    absent = np.isnan(matrix)
+    index = np.flatnonzero(~absent.any(axis=1))
+    if not len(index):
+        raise InvalidInputError(
+            "Every row of the data has a missing value.",
+            where="X",
+            expected="at least 1 complete row",
+            found=f"{len(matrix):,} rows, none of them complete",
+            remedy="fill the missing values in as in training",
+        )
+    response = None if y is None else _read_response(y, len(matrix))[index]
+    return Rows(matrix[index], response, index, absent.sum(axis=0), len(matrix))
+
+
+def _read_response(y: Any, n_rows: int) -> npt.NDArray[Any]:
+    values = np.asarray(y.to_numpy() if hasattr(type(y), "to_numpy") else y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim not in (1, 2) or len(values) != n_rows:
+        raise InvalidInputError(
+            "The response does not go with the data.",
+            where="y",
+            expected=f"one value, or one row of outputs, for each of {n_rows:,} rows",
+            found=f"shape {values.shape}",
+        )
+    return values
+
+
+def describe_columns(rows: Rows, shown: Polynomial) -> Table:
+    """Describe every column: type, range, mean, deviation, missing and distinct values.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0]])
+    >>> rows = Rows(X, None, np.arange(2), np.zeros(1, int), 2)
+    >>> describe_columns(rows, Polynomial([[1.0], [2.0]], 1, ["a"])).rows
+    (('a', 'two values', 0.0, 0.5, 0.5, 1.0, 0, 2, 0.0, 1.0),)
+    """
+    units = zip(shown.center.tolist(), shown.scale.tolist(), strict=True)
+    lines = (
+        (name, *_column(rows.X[:, j], int(rows.missing[j])), *unit)
+        for j, (name, unit) in enumerate(zip(shown.feature_names, units, strict=True))
+    )
+    return Table("", (*_HEAD, "centre", "scale"), tuple(lines))
+
+
+_HEAD = ("column", "type", "min", "mean", "sd", "max", "missing", "distinct")
+
+
+def _column(values: FloatArray, missing: int) -> tuple[object, ...]:
+    distinct = len(np.unique(values))
+    kind = {1: "constant", 2: "two values"}.get(distinct)
+    kind = kind or ("whole numbers" if np.all(values == np.round(values)) else "real numbers")
+    # The mean of symmetric values is 0, not what rounding leaves of it.
+    size = max(abs(float(values.min())), abs(float(values.max())))
+    mean = float(values.mean())
+    summary = (values.min(), mean if abs(mean) > 1e-14 * size else 0.0, values.std(), values.max())
+    return (kind, *map(float, summary), missing, distinct)
+
+
+def describe_response(
+    rows: Rows, poly: Polynomial, raw: dict[str, FloatArray]
+) -> tuple[Table, ...]:
+    """Describe y, and how close each model comes to it.
+
+    Parameters
+    ----------
+    raw
+        Raw outputs (n, k) by the name of the model.
+
+    Raises
+    ------
+    InvalidInputError
+        When y has another number of columns than there are outputs, or is not numeric where
+        the outputs are.
+    """
+    if rows.y is None:
+        return ()
+    if poly.link == "identity":
+        return _numeric_response(rows.y, poly.output_names, raw)
+    return _class_response(rows.y, poly, raw)
+
+
+def _numeric_response(
+    y: npt.NDArray[Any], names: tuple[str, ...], raw: dict[str, FloatArray]
+) -> tuple[Table, ...]:
+    try:
+        values = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            "The response of a regression must be numbers.", where="y", found=str(error)
+        ) from error
+    if values.shape[1] != len(names):
+        raise InvalidInputError(
+            "The response does not go with the outputs.",
+            where="y",
+            expected=f"{len(names)} columns, one for each output",
+            found=f"{values.shape[1]}",
+            remedy="leave y out, or pass one column per output",
+        )
+    known = [np.isfinite(column) for column in values.T]
+    described = [
+        (name, *_column(values[here, k], int((~here).sum())))
+        for k, (name, here) in enumerate(zip(names, known, strict=True))
+        if here.any()
+    ]
+    scores = [
+        (model, name, *_scores(values[here, k], outputs[here, k]))
+        for k, (name, here) in enumerate(zip(names, known, strict=True))
+        for model, outputs in raw.items()
+        if here.any()
+    ]
+    return (
+        Table("The response", ("output", *_HEAD[1:]), tuple(described)),
+        Table("Against the response", ("model", "output", "R2", "RMSE"), tuple(scores)),
+    )
+
+
+def _scores(truth: FloatArray, guess: FloatArray) -> tuple[float | None, float]:
+    squared, spread = float(((truth - guess) ** 2).mean()), float(truth.var())
+    return (1.0 - squared / spread if spread else None), float(np.sqrt(squared))
+
+
+def _class_response(
+    y: npt.NDArray[Any], poly: Polynomial, raw: dict[str, FloatArray]
+) -> tuple[Table, ...]:
+    given = {name: labels(outputs, poly.link, poly.classes) for name, outputs in raw.items()}
+    shape = next(iter(given.values())).shape
+    if y.shape != shape:
+        raise InvalidInputError(
+            "The response does not go with the classes.",
+            where="y",
+            expected=f"labels of shape {shape}",
+            found=f"shape {y.shape}",
+        )
+    truth = _texts(y)
+    counts = Counter(truth.ravel().tolist()).most_common()
+    classes = tuple((name, n, n / truth.size) for name, n in counts[:MAX_CLASSES])
+    note = "" if len(counts) <= MAX_CLASSES else f"the {MAX_CLASSES} largest of {len(counts)}"
+    right = tuple((name, float(np.mean(_texts(g) == truth))) for name, g in given.items())
+    return (
+        Table("The response", ("class", "rows", "share"), classes, note=note),
+        Table("Against the response", ("model", "share of labels right"), right),
+    )
+
+
+def _texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Spell labels alike, whether they came as 3 or 3.0."""
+    spelt = [level_text(value) for value in values.ravel().tolist()]
+    return np.array(spelt, dtype=object).reshape(values.shape)

@@ -1,0 +1,125 @@
+"""The formula to read, and to take away in other languages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.errors import NN2PolyError
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.polynomial.terms import Term
+from nn2poly.reporting.contents import ExportText, FormulaTerm, FormulaView
+from nn2poly.reporting.judge import on_one_scale
+from nn2poly.reporting.numerals import number
+
+FloatArray = npt.NDArray[np.float64]
+
+# Terms that the formula shows, and coefficients (terms × outputs) that the page holds as text.
+SHOWN_TERMS = 10
+MAX_EXPORTED = 2_000
+_DIGITS = "Python and SQL take raw values and keep every digit; LaTeX rounds, to be read."
+
+
+def formula_views(poly: Polynomial, moves: FloatArray) -> tuple[FormulaView, ...]:
+    """Pick the intercept and the terms that move each output most.
+
+    Parameters
+    ----------
+    moves
+        Array (n_terms, n_outputs): deviation of every contribution.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[1.0], [-2.0]], 1, ["rm"])
+    >>> formula_views(poly, np.array([[0.0], [2.0]]))[0].terms[1]
+    FormulaTerm(sign='−', size='2', factors=(('rm', 1),))
+    """
+    orders = poly.terms.orders()
+    views = []
+    for k, name in enumerate(poly.output_names):
+        size = np.where(orders == 0, np.inf, moves[:, k])
+        places = np.argsort(-size, kind="stable")[: SHOWN_TERMS + 1].tolist()
+        terms = tuple(
+            _formula_term(poly.terms[i], float(poly.coefficients[i, k]), poly.feature_names)
+            for i in places
+        )
+        views.append(FormulaView(name, terms, poly.n_terms - len(places)))
+    return tuple(views)
+
+
+def _formula_term(term: Term, value: float, names: tuple[str, ...]) -> FormulaTerm:
+    factors = tuple((names[i], term.count(i)) for i in dict.fromkeys(term))
+    return FormulaTerm("−" if value < 0 else "+", number(abs(value)), factors)
+
+
+def exported(
+    poly: Polynomial, shown: Polynomial, moves: FloatArray, X: FloatArray
+) -> tuple[Polynomial, str]:
+    """Choose what can be copied: the whole polynomial when small, else its largest terms.
+
+    Parameters
+    ----------
+    shown
+        The same polynomial in comparable units.
+    moves
+        Array (n_terms, n_outputs): deviation of every contribution to ``shown``.
+    X
+        Array (n, p) in raw units.
+
+    Returns
+    -------
+    polynomial
+        At most `MAX_EXPORTED` coefficients.
+    note
+        What it covers, in words.
+    """
+    if poly.coefficients.size <= MAX_EXPORTED:
+        every = "its only term" if poly.n_terms == 1 else f"all {poly.n_terms:,} terms"
+        return poly, f"The text holds {every}. {_DIGITS}"
+    n_terms = max(1, MAX_EXPORTED // poly.n_outputs)
+    size = np.linalg.norm(on_one_scale(moves), axis=1)
+    size[shown.terms.orders() == 0] = np.inf
+    kept = np.sort(np.argsort(-size, kind="stable")[:n_terms])
+    positions = kept if shown.positions is None else shown.positions[kept]
+    small = replace(
+        shown, coefficients=shown.coefficients[kept], positions=positions, layers=(), card=None
+    )
+    note = (
+        f"The whole polynomial is too long to copy from a page: the text holds the {n_terms:,} of "
+        f"its {shown.n_terms:,} terms that move the outputs most, and follows the whole with R² "
+        f"{number(_follows(poly, small, X))} on these rows; poly.save keeps "
+        f"the whole. {_DIGITS}"
+    )
+    return small, note
+
+
+def _follows(poly: Polynomial, small: Polynomial, X: FloatArray) -> float:
+    """Give the mean R² of the small polynomial against the whole."""
+    whole, part = (q.outputs_by_order(X)[-1] for q in (poly, small))
+    varies = whole.var(axis=0) > 0
+    if not varies.any():
+        return 1.0
+    left = ((whole - part) ** 2).mean(axis=0)[varies] / whole.var(axis=0)[varies]
+    return float(1.0 - left.mean())
+
+
+def export_texts(poly: Polynomial) -> tuple[ExportText, ...]:
+    """Write every output in LaTeX, Python and SQL."""
+    from nn2poly import export
+
+    languages = {"LaTeX": export.latex, "Python": export.python, "SQL": export.sql}
+    return tuple(text for name, write in languages.items() for text in _texts(name, write, poly))
+
+
+def _texts(
+    language: str, write: Callable[[Polynomial], dict[str, str]], poly: Polynomial
+) -> list[ExportText]:
+    """Write one language; a name that it cannot spell costs this text, not the report."""
+    try:
+        texts = write(poly)
+    except NN2PolyError as error:
+        return [ExportText(language, k, "", str(error)) for k in range(poly.n_outputs)]
+    return [ExportText(language, k, texts[name]) for k, name in enumerate(poly.output_names)]

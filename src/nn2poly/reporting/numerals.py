@@ -1,0 +1,65 @@
+"""Numbers as the page prints them."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+
+def number(value: object, digits: int = 4) -> str:
+    """Write a number with a few significant digits and a true minus; n/a for what is none.
+
+    Examples
+    --------
+    >>> number(-0.0123456), number(1234567), number(2.0), number(float("nan")), number(3.2e-9)
+    ('−0.01235', '1,234,567', '2', 'n/a', '3.2e−9')
+    """
+    if value is None or (isinstance(value, Real) and math.isnan(float(value))):
+        return "n/a"
+    if isinstance(value, Integral):
+        return f"{int(value):,}".replace("-", "−")
+    if not isinstance(value, Real):
+        return str(value)
+    return _real(float(value), digits).replace("-", "−")
+
+
+def _real(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    power = int(exponent)
+    if -5 < power < 7:
+        text = f"{value:,.{max(0, digits - 1 - power)}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{mantissa.rstrip('0').rstrip('.')}e{power}"
+
+
+def r_squared(value: float | None) -> str:
+    """Write R² rounded down, with enough digits that 0.9997 is not called 1.
+
+    Examples
+    --------
+    >>> r_squared(0.9876), r_squared(0.99968), r_squared(1.0), r_squared(None), r_squared(-3.2)
+    ('0.987', '0.9996', '1', 'n/a', '−3.2')
+    """
+    if value is None or math.isnan(value):
+        return "n/a"
+    if value < 0:
+        return number(value, 3)
+    digits = next((d for d in (3, 4, 5, 6) if not 0 < 1 - value < 10.0**-d), 6)
+    # The small term undoes the rounding of numbers such as 0.29 * 100.
+    return number(math.floor(value * 10**digits + 1e-9) / 10**digits, 7)
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage, rounded down where it would promise 100 %.
+
+    Examples
+    --------
+    >>> percent(0.99996), percent(0.5), percent(0.0123)
+    ('99.99 %', '50 %', '1.23 %')
+    """
+    shown = math.floor(share * 10_000 + 1e-9) / 100 if share > 0.99 else round(100 * share, 2)
+    return f"{shown:.2f}".rstrip("0").rstrip(".") + " %"

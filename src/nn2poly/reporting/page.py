@@ -1,0 +1,111 @@
+"""`report`: one page about a polynomial, in one file that opens without a network."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from nn2poly.errors import InvalidInputError, StorageError
+from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.reporting.collect import collect
+from nn2poly.reporting.render import render
+
+
+def report(
+    poly: Polynomial,
+    model: Any,
+    X: Any,
+    y: Any = None,
+    path: str | Path = "report.html",
+    *,
+    title: str | None = None,
+) -> Path:
+    """Write one self-contained HTML page about a polynomial and how far to trust it.
+
+    The page holds the verdict and the fidelity card, the network against the polynomial,
+    importance, main effects, interactions, the rows where it fails, the formula, all terms, the
+    data, and a what-if panel that evaluates the polynomial in the browser. It asks no network
+    for anything.
+
+    Parameters
+    ----------
+    poly
+        The polynomial.
+    model
+        The network that it came from: anything that `read_network` reads. None when there is
+        none at hand; fidelity is then that of ``poly.card``, measured at conversion.
+    X
+        Array or data frame (n, p) in raw units, best rows that the conversion did not see. Rows
+        with a missing value are left out, and counted on the page.
+    y
+        Array (n,) or (n, n_outputs): the response, or the labels of a classifier.
+    path
+        The file to write; one that exists is replaced, whole or not at all.
+    title
+        Title of the page.
+
+    Returns
+    -------
+    Path of the file
+
+    Raises
+    ------
+    InvalidInputError
+        When the data do not go with the polynomial.
+    TooManyTermsError
+        When the polynomial has more than a million coefficients.
+    StorageError
+        When the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nn2poly as n2p
+    >>> net = n2p.Network([n2p.Layer([[0.5], [0.2]], [0.0], "tanh"), n2p.Layer([[1.0]], [3.0])])
+    >>> poly = n2p.convert(net, 3, feature_names=["age", "dose"])
+    >>> X = [[0.1, 0.2], [0.3, -0.1], [0.0, 0.5]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = n2p.report(poly, net, X, path=Path(folder) / "report.html")
+    ...     path.name, path.stat().st_size < 6_000_000
+    ('report.html', True)
+    """
+    if not isinstance(poly, Polynomial):
+        raise InvalidInputError(
+            "This is not a polynomial.",
+            where="the first argument of report",
+            expected="a Polynomial",
+            found=type(poly).__name__,
+            remedy="call report(poly, model, X); a PolynomialNetwork becomes one by .expand()",
+        )
+    contents = collect(poly, model, X, y, title or "A neural network as a polynomial")
+    # A name with half a surrogate pair has no UTF-8.
+    return _write(Path(path), render(contents).encode("utf-8", "replace"))
+
+
+def _write(target: Path, data: bytes) -> Path:
+    """Write whole or not at all."""
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as file:
+            temporary = Path(file.name)
+            file.write(data)
+        # A temporary file is private; what the user saves follows the user's umask.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(target)
+    except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
+        raise StorageError(
+            "The report cannot be written; nothing was changed.",
+            where=str(target),
+            found=getattr(error, "strerror", None) or f"{type(error).__name__}: {error}",
+            remedy="check that the folder exists, may be written, and has room",
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+    return target

@@ -1,0 +1,66 @@
+"""What the browser computes with: plain JSON, arrays as base64 of little-endian numbers.
+
+Text can change the last digit of a number or be read as markup; base64 does neither.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.polynomial.polynomial import Polynomial
+
+
+def packed(values: npt.ArrayLike, dtype: str = "<f8") -> str:
+    """Write an array, row by row, as base64.
+
+    Examples
+    --------
+    >>> packed([1.0])
+    'AAAAAAAA8D8='
+    """
+    return base64.b64encode(np.ascontiguousarray(values, dtype=dtype).tobytes()).decode("ascii")
+
+
+def polynomial_payload(poly: Polynomial) -> dict[str, Any]:
+    """Describe a polynomial so that a browser predicts what `Polynomial.predict` does.
+
+    Examples
+    --------
+    >>> found = polynomial_payload(Polynomial([[1.0], [2.0], [0.5]], 2, ["a"]))
+    >>> found["sizes"], found["coefficients"] == packed([1.0, 2.0, 0.5])
+    ([1, 1, 1], True)
+    """
+    wide = poly.n_features > np.iinfo(np.uint16).max
+    return {
+        "features": list(poly.feature_names),
+        "outputs": list(poly.output_names),
+        "classes": None if poly.classes is None else [str(c) for c in poly.classes],
+        "link": poly.link,
+        "center": packed(poly.center),
+        "scale": packed(poly.scale),
+        "wide": wide,
+        "variables": [
+            packed(variables, "<u4" if wide else "<u2") for _, variables in poly.terms.by_degree()
+        ],
+        "sizes": [here.stop - here.start for here, _ in poly.terms.by_degree()],
+        "coefficients": packed(poly.coefficients),
+    }
+
+
+def to_script(data: Any) -> str:
+    r"""Write JSON that can stand inside a script element, whatever the strings in it are.
+
+    Examples
+    --------
+    >>> print(to_script({"name": "</script>"}))
+    {"name":"\u003c/script\u003e"}
+    """
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

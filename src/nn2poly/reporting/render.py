@@ -1,0 +1,82 @@
+"""From plain data to one HTML file: template, style sheet, scripts and charts in one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from nn2poly.errors import MissingDependencyError
+from nn2poly.reporting.contents import Contents
+from nn2poly.reporting.numerals import number, percent, r_squared
+from nn2poly.reporting.payload import to_script
+
+# In this order, inside one function.
+SCRIPTS = (
+    *("data.js", "polynomial.js", "theme.js", "charts.js", "effects.js"),
+    *("table.js", "controls.js", "whatif.js", "page.js"),
+)
+CHARTS = "plotly-cartesian.min.js"
+
+
+def render(contents: Contents) -> str:
+    """Fill the template; every string is escaped, and scripts are admitted by their hash.
+
+    Raises
+    ------
+    MissingDependencyError
+        When Jinja2 is not installed.
+    """
+    environment = _environment()
+    charts, script = _asset(CHARTS), _script()
+    page: str = environment.get_template("report.html").render(
+        c=contents,
+        style=_asset("report.css"),
+        charts=charts,
+        script=script,
+        data=to_script(contents.payload),
+        policy=_policy(charts, script),
+    )
+    return page
+
+
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise MissingDependencyError(
+            "A report needs Jinja2, which is not installed.", remedy='pip install "nn2poly[report]"'
+        ) from error
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("nn2poly.reporting"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "percent": percent, "r_squared": r_squared}
+    return environment
+
+
+def _script() -> str:
+    parts = "\n".join(_asset(name) for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}\n}})();'
+
+
+@cache
+def _asset(name: str) -> str:
+    # A browser reads line ends as \n before it hashes a script.
+    text = files("nn2poly.reporting").joinpath("assets", name).read_text(encoding="utf-8")
+    return text.replace("\r\n", "\n")
+
+
+def _policy(*scripts: str) -> str:
+    """Write a content security policy: these scripts, inline styles, no address at all."""
+    hashes = (hashlib.sha256(script.encode("utf-8")).digest() for script in scripts)
+    allowed = " ".join(f"'sha256-{base64.b64encode(h).decode('ascii')}'" for h in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,203 @@
+"""A real browser, and the reports that the tests open in it."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+import nn2poly as n2p
+
+ARGUMENTS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
+]
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+AWKWARD = (
+    "<script>alert(1)</script>",
+    "</script>",
+    '"onmouseover="alert(1)',
+    "a name of sixty characters, which is as long as it may become",
+    "$x^2$ %{y} & <b>bold</b>",
+    "it's {{ 7 * 7 }} — Größe &lt;",
+)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Start Chromium once; without one the tests are skipped, but never in CI."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail(f"no browser: none of {', '.join(NAMES)} is installed")
+        pytest.skip("no browser is installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+class Visit:
+    """An open page, and everything that went wrong on it."""
+
+    def __init__(self, page):
+        self.page, self.wrong, self.requests = page, [], []
+        page.on("console", lambda m: self.wrong.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (self.wrong.append("a dialog"), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def raw(self):
+        """Wait until the panel has caught up, and give the prediction in full precision."""
+        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => done()))")
+        return np.array(self.page.evaluate("JSON.parse(prediction.dataset.raw)"))
+
+    def scroll_through(self):
+        """Bring every part into view, so that every chart is drawn."""
+        height = self.page.evaluate("document.documentElement.scrollHeight")
+        for y in range(0, height + 700, 700):
+            self.page.evaluate(f"window.scrollTo({{ top: {y}, behavior: 'instant' }})")
+            self.page.evaluate("() => new Promise((done) => setTimeout(done, 30))")
+
+    @property
+    def addresses(self):
+        """What was asked for, other than the file itself and images inside it."""
+        return [url for url in self.requests if not url.startswith(("file:", "data:", "blob:"))]
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a report; afterwards nothing may have gone wrong, nor a network been asked."""
+    visits = []
+
+    def opened(path, *, width=1280, height=900, permissions=(), **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        context.grant_permissions(list(permissions))
+        made = Visit(context.new_page())
+        visits.append((context, made))
+        made.page.goto(path.as_uri())
+        if options.get("java_script_enabled", True):
+            made.page.wait_for_selector("html[data-ready]")
+        return made
+
+    yield opened
+    for context, made in visits:
+        context.close()
+        assert made.wrong == []
+        assert made.addresses == []
+
+
+@pytest.fixture(scope="session")
+def residents(browser):
+    """Keep pages open that several tests look at."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    pages = {}
+
+    def resident(path):
+        if path not in pages:
+            pages[path] = Visit(context.new_page())
+            pages[path].page.goto(path.as_uri())
+            pages[path].page.wait_for_selector("html[data-ready]")
+        return pages[path]
+
+    yield resident
+    context.close()
+
+
+@pytest.fixture
+def stay(residents):
+    """Look at a page that stays open, put back to where it began."""
+    used = []
+
+    def looked_at(path):
+        made = residents(path)
+        used.append(made)
+        page = made.page
+        page.bring_to_front()
+        if page.locator("#output").count():
+            page.locator("#output").select_option("0")
+        page.locator("#preset").select_option("typical")
+        page.locator("#preset").dispatch_event("change")
+        return made
+
+    yield looked_at
+    for made in used:
+        assert made.wrong == []
+        assert made.addresses == []
+
+
+class Made:
+    """A report with what it was made of."""
+
+    def __init__(self, path, poly, X, y=None):
+        self.path, self.poly, self.X, self.y = path, poly, X, y
+        self.text = path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="session")
+def diabetes(folder):
+    """A regression on real data: scikit-learn's pipeline, a calibrated polynomial."""
+    from sklearn.datasets import load_diabetes
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    network = MLPRegressor(
+        hidden_layer_sizes=(12,), activation="tanh", solver="lbfgs", alpha=50.0, random_state=0
+    )
+    model = make_pipeline(StandardScaler(), network).fit(X[:300], y[:300] / 100)
+    poly = n2p.convert(model, 2, data=X[:300], output_names=["progression"])
+    path = n2p.report(poly, model, X[300:], y[300:] / 100, folder / "diabetes.html")
+    return Made(path, poly, X[300:].to_numpy(dtype=float), y[300:] / 100)
+
+
+@pytest.fixture(scope="session")
+def wine(folder):
+    """Three classes on real data."""
+    from sklearn.datasets import load_wine
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    network = MLPClassifier(
+        hidden_layer_sizes=(8,), activation="tanh", solver="lbfgs", alpha=1.0, random_state=0
+    )
+    labels = np.array(["barolo", "grignolino", "barbera"])[y]
+    model = make_pipeline(StandardScaler(), network).fit(X, labels)
+    poly = n2p.convert(model, 2, data=X)
+    path = n2p.report(poly, model, X, labels, folder / "wine.html", title="Wine")
+    return Made(path, poly, X.to_numpy(), labels)
+
+
+@pytest.fixture(scope="session")
+def awkward(folder, make_network):
+    """Names that are markup, quotes, templates; two outputs."""
+    network = make_network(1, (6, 5, 2)).named(AWKWARD, ["<img src=x onerror=alert(2)>", "a & b"])
+    X = np.random.default_rng(1).normal(size=(120, 6))
+    poly = n2p.convert(network, 3, data=X)
+    title = "</title><script>alert(3)</script>"
+    path = n2p.report(poly, network, X, path=folder / "awkward.html", title=title)
+    return Made(path, poly, X)
+
+
+@pytest.fixture(scope="session")
+def covertype(folder, make_network):
+    """The size of the paper's largest example: 54 features, 7 outputs, 29,260 terms."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(900, 54))
+    X[:, 10:14] = np.eye(4)[rng.integers(0, 4, len(X))]
+    X[:, 14:] = np.eye(40)[np.r_[np.arange(40), rng.integers(0, 40, len(X) - 40)]]
+    network = make_network(2, (54, 20, 7), spread=0.1, bias=0.1)
+    poly = n2p.convert(network, 3)
+    path = n2p.report(poly, network, X, path=folder / "covertype.html")
+    return Made(path, poly, X)
