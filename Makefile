@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev
+	.ci/browser
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.dev
@@ -23,8 +24,13 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/explain.py
 	$(BIN)/python benchmarks/calibration.py --quick
 	$(BIN)/python benchmarks/training.py
 

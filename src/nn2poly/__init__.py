@@ -7,14 +7,23 @@
 True
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from nn2poly.assess.fidelity import fidelity
 from nn2poly.assess.sparsity import sparse_path
 from nn2poly.conversion.convert import convert, polynomial_network
+from nn2poly.conversion.many import convert_many
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import NN2PolyError, TooManyTermsError
 from nn2poly.network.network import Layer, Network
 from nn2poly.network.readers import read_network
 from nn2poly.polynomial.polynomial import Polynomial, load
+
+if TYPE_CHECKING:
+    from nn2poly import explain, export, plots
+    from nn2poly.estimators import PolynomialClassifier, PolynomialRegressor
+    from nn2poly.reporting import report
 
 __version__ = "0.1.0"
 __all__ = [
@@ -22,12 +31,36 @@ __all__ = [
     "NN2PolyError",
     "Network",
     "Polynomial",
+    "PolynomialClassifier",
     "PolynomialNetwork",
+    "PolynomialRegressor",
     "TooManyTermsError",
     "convert",
+    "convert_many",
+    "explain",
+    "export",
     "fidelity",
     "load",
+    "plots",
     "polynomial_network",
     "read_network",
+    "report",
     "sparse_path",
 ]
+
+# The upper floors are opened when they are first asked for: importing the package stays quick.
+_LATER = {
+    "PolynomialClassifier": "nn2poly.estimators",
+    "PolynomialRegressor": "nn2poly.estimators",
+    "explain": "nn2poly.explain",
+    "export": "nn2poly.export",
+    "plots": "nn2poly.plots",
+    "report": "nn2poly.reporting",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'nn2poly' has no attribute {name!r}")
+    module = import_module(_LATER[name])
+    return getattr(module, name, module)
