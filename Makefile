@@ -13,7 +13,7 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.dev
 	.ci/browser
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -104,9 +104,11 @@ def over_rows(
         return np.concatenate(parts) if parts else np.zeros((0, *shape), dtype)
     import dask.array
 
+    # One copy of the function, however many parts there are: it may hold a polynomial.
+    shared, applied = dask.delayed(function), dask.delayed(_applied)
     blocks = [
-        dask.array.from_delayed(part, (np.nan, *shape), dtype=dtype)
-        for part in (dask.delayed(_applied)(part, function, shape, dtype) for part in dask_parts(X))
+        dask.array.from_delayed(applied(part, shared, shape, dtype), (np.nan, *shape), dtype=dtype)
+        for part in dask_parts(X)
     ]
     return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
 

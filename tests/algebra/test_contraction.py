@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nn2poly.algebra import contraction
-from nn2poly.algebra.contraction import Share, contract_top
+from nn2poly.algebra.contraction import Products, Share
 from nn2poly.algebra.monomials import count_degree
 from nn2poly.conversion.engine import expand_layers, expand_terms
 from nn2poly.conversion.series import expand_taylor
@@ -69,7 +69,7 @@ def test_contraction_is_the_sum_over_pairs_of_monomials(seed, p, order, n_output
     rng = np.random.default_rng(seed)
     shares = [random_share(rng, p, width, n_outputs, *d) for width, d in enumerate(degrees, 1)]
     np.testing.assert_allclose(
-        contract_top(shares, p, order, n_outputs),
+        np.concatenate(list(Products(shares, p, order, n_outputs).slices())),
         contracted_by_tuples(shares, p, order, n_outputs),
         rtol=1e-11,
         atol=1e-12,

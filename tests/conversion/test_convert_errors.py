@@ -25,7 +25,7 @@ def algebra_never_starts(monkeypatch):
     def started(*_):
         pytest.fail("the algebra started before the input was refused")
 
-    for name in ("expand_terms", "expand_layers", "predict_rays"):
+    for name in ("term_blocks", "expand_layers", "predict_rays", "ray_parts"):
         monkeypatch.setattr(f"nn2poly.conversion.polynomial_network.{name}", started)
 
 

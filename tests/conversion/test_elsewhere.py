@@ -224,3 +224,36 @@ def test_an_empty_stream_is_an_error(network, frame, expected, tmp_path):
         n2p.fidelity(network, expected, tmp_path / "none.parquet")
     with pytest.raises(InvalidInputError, match="empty"):
         n2p.convert(network, 2, data=tmp_path / "none.parquet")
+
+
+# ---- predictions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_predictions_of_a_stream_are_those_of_its_rows(network, frame, folder, expected, stream):
+    pnet = n2p.polynomial_network(network, 2, data=frame)
+    for model in (expected, pnet):
+        found = np.asarray(model.predict(STREAMS[stream](folder)))
+        np.testing.assert_allclose(found, model.predict(frame), rtol=1e-12, atol=1e-12)
+
+
+def test_predictions_of_a_dask_collection_wait_until_they_are_asked_for(frame, folder, expected):
+    found = expected.predict(dask.dataframe.read_parquet(folder / "parts"))
+    assert isinstance(found, dask.array.Array)
+    np.testing.assert_allclose(found.compute(), expected.predict(frame), rtol=1e-12)
+    first = found[:, 0].mean().compute()
+    assert first == pytest.approx(expected.predict(frame)[:, 0].mean())
+
+
+def test_a_classifier_of_a_stream_gives_chances_and_labels(make_network, frame, folder):
+    net = make_network(3, (3, 5, 3), "tanh").named(NAMES)
+    network = n2p.Network(net.layers, classes=("no", "perhaps", "yes"), link="softmax")
+    poly = n2p.convert(network, 2, data=frame, feature_names=NAMES)
+    for stream in ("a folder", "a Dask frame"):
+        X = STREAMS[stream](folder)
+        np.testing.assert_allclose(np.asarray(poly.predict_proba(X)), poly.predict_proba(frame))
+        np.testing.assert_array_equal(np.asarray(poly.predict_label(X)), poly.predict_label(frame))
+    one = n2p.Polynomial([[0.0], [1.0]], 1, ["a"], center=0.5)
+    assert one.predict(folder / "rows.csv").shape == (N_ROWS,)
+    single = one.predict(folder / "rows.csv", dtype=np.float32)
+    assert single.dtype == np.float32

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import nn2poly as n2p
 from nn2poly.conversion import engine
-from nn2poly.conversion.polynomial_network import restrict
+from nn2poly.conversion.selection import restrict
 from nn2poly.errors import UnknownTermError
 
 # The forms agree inside and outside the radius of convergence.
@@ -100,19 +100,21 @@ def test_predictions_in_batches_are_those_of_single_rows(make_network, n_outputs
     np.testing.assert_allclose(together, single, rtol=1e-11, atol=1e-12)
 
 
-def test_a_batch_is_as_small_as_it_is_told(monkeypatch, make_network):
+@pytest.mark.parametrize("batch_size", [None, 1, 64, 1000])
+def test_a_batch_is_as_small_as_it_is_told(monkeypatch, make_network, batch_size):
     pnet = n2p.polynomial_network(make_network(4, (2, 3, 1)), 2)
     X = np.random.default_rng(1).normal(size=(200, 2))
-    expected, sizes, product = pnet.predict(X), [], engine.RayProduct
+    expected, sizes, parts = pnet.predict(X), [], engine.ray_parts
 
-    def counted(n_rows):
-        sizes.append(n_rows)
-        return product(n_rows)
+    def counted(network, expansions, max_order, z):
+        sizes.append(len(z))
+        return parts(network, expansions, max_order, z)
 
     monkeypatch.setattr(engine, "BATCH_SIZE", 1)
-    monkeypatch.setattr(engine, "RayProduct", counted)
-    np.testing.assert_allclose(pnet.predict(X), expected, rtol=1e-12)
-    assert sizes == [64, 64, 64, 8]
+    monkeypatch.setattr("nn2poly.conversion.polynomial_network.ray_parts", counted)
+    np.testing.assert_allclose(pnet.predict(X, batch_size=batch_size), expected, rtol=1e-12)
+    step = batch_size or 64
+    assert sizes == [min(step, 200 - begin) for begin in range(0, 200, step)]
 
 
 def test_data_frames_are_matched_by_name(make_network):
@@ -181,7 +183,7 @@ def test_restricting_a_network_holds_the_other_inputs_at_their_centre(make_netwo
 @pytest.mark.parametrize("n", [1, 5, 1000])
 def test_top_terms_are_those_of_the_polynomial(make_network, n, output):
     pnet = n2p.polynomial_network(make_network(9, (4, 5, 2), "gelu"), 3)
-    found, expected = pnet.top_terms(n, output), pnet.expand().top(n, output)
+    found, expected = pnet.top_terms(n, output=output), pnet.expand().top(n, output)
     assert found.columns == expected.columns
     assert [row[:2] for row in found] == [row[:2] for row in expected]
     np.testing.assert_allclose(

@@ -170,7 +170,9 @@ def test_a_function_that_returns_the_same_iterator_is_refused_with_the_remedy(ne
     assert "new iterator" in str(caught.value)
 
 
-@pytest.mark.parametrize("data", [[], (), lambda: iter(()), np.zeros((0, 3))], ids=str)
+@pytest.mark.parametrize(
+    "data", [[], (), lambda: iter(()), np.zeros((0, 3))], ids=lambda data: type(data).__name__
+)
 def test_no_rows_at_all_are_refused(network, data):
     with pytest.raises(InvalidInputError, match="empty") as caught:
         fit(network, data)

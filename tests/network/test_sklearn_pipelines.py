@@ -345,7 +345,7 @@ def test_data_that_the_imputer_would_fill_are_refused_with_the_column(diabetes):
         (pd.Index(["s5", "s1"]), StandardScaler()),
         ([], "passthrough"),
     ],
-    ids=str,
+    ids=lambda part: str(part).partition(" object at ")[0],
 )
 def test_columns_are_found_however_they_are_named(diabetes, columns, remainder):
     X, y = diabetes

@@ -89,10 +89,12 @@ def test_next_features_are_all_monomials_of_the_degree(p, degree):
     np.testing.assert_allclose(features, expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("p", [1, 7, 8, 9, 16, 17])
-def test_the_groups_of_first_variables_leave_none_out(p):
-    """Group boundaries are at multiples of GROUP; widths on both sides of them."""
-    assert evaluate.GROUP == 8
+@pytest.mark.parametrize("tile", [1, 2, 7, 1000])
+@pytest.mark.parametrize("kept", [0, 2**30])
+@pytest.mark.parametrize("p", [1, 2, 9])
+def test_the_tiles_leave_no_term_out(monkeypatch, p, tile, kept):
+    monkeypatch.setattr(evaluate, "TILE", tile)
+    monkeypatch.setattr(evaluate, "KEPT_BYTES", kept)
     rng = np.random.default_rng(p)
     coefficients, z = rng.normal(size=(count_terms(p, 3), 2)), rng.normal(size=(6, p))
     found = evaluate_blocks(blocks_of(coefficients, p, 3), z)

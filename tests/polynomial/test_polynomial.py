@@ -94,7 +94,9 @@ def test_an_order_that_is_no_integer_from_0_to_100_is_refused(order):
 
 
 @pytest.mark.parametrize(
-    "names", ["ab", {"a", "b"}, ["a", "a"], ["a", ""], ["a", 1], None, [], 5], ids=str
+    "names",
+    ["ab", {"a", "b"}, ["a", "a"], ["a", ""], ["a", 1], None, [], 5],
+    ids=lambda names: f"{type(names).__name__} {len(str(names))}",
 )
 def test_feature_names_that_are_no_list_of_distinct_strings_are_refused(names):
     error = refused(lambda: Polynomial(ZEROS, 1, names))

@@ -8,18 +8,23 @@ searched: with ``C_m(a)`` the number of multisets of size m from a variables,
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from functools import lru_cache
 from math import comb
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
 IntArray = npt.NDArray[np.intp]
 
-# Product tables are kept between calls (a second conversion of the same shape reuses them)
-# as long as they are small; larger ones are computed row by row where they are needed.
-CACHED_TABLE_ENTRIES = 4_000_000
+# Product tables are kept between calls (the layers, the powers and a second conversion of the
+# same shape reuse them) up to so many entries in all, the latest first. A table larger than
+# that is computed slice by slice where it is needed.
+CACHED_TABLE_ENTRIES = 32_000_000
+_tables: OrderedDict[tuple[int, int, int], IntArray] = OrderedDict()
+_tables_lock = Lock()
 
 
 def count_degree(n_variables: int, degree: int) -> int:
@@ -204,40 +209,70 @@ def times_variables(
 def product_ranks(
     n_variables: int, x: int, y: int, begin: int = 0, end: int | None = None
 ) -> IntArray:
-    """Rank the products of monomials ``begin:end`` of degree x >= 1 with all of degree y.
+    """Rank the products of monomials ``begin:end`` of degree x with all of degree y.
 
     Returns
     -------
-    array (end - begin, N_y)
+    array (end - begin, N_y), of 32-bit integers where they are enough
         Ranks within degree x + y; all different along each row. May be read-only.
 
     Examples
     --------
-    >>> product_ranks(2, 1, 2)
-    array([[0, 1, 2],
-           [1, 2, 3]])
+    >>> product_ranks(2, 1, 2).tolist()
+    [[0, 1, 2], [1, 2, 3]]
     """
     n_rows = count_degree(n_variables, x)
-    if n_rows * count_degree(n_variables, y) <= CACHED_TABLE_ENTRIES:
-        return _cached_product_ranks(n_variables, x, y)[begin:end]
-    return _product_ranks(n_variables, x, y, begin, n_rows if end is None else end)
+    stop = n_rows if end is None else end
+    if n_rows * count_degree(n_variables, y) > CACHED_TABLE_ENTRIES:
+        return _product_ranks(n_variables, x, y, begin, stop)
+    key = (n_variables, x, y)
+    with _tables_lock:
+        table = _tables.get(key)
+    if table is None:
+        table = _product_ranks(n_variables, x, y, 0, n_rows)
+        table.setflags(write=False)
+    _keep(key, table)
+    return table[begin:stop]
+
+
+def _keep(key: tuple[int, int, int], table: IntArray) -> None:
+    """Put a table last in the cache and drop the oldest while there are too many entries."""
+    with _tables_lock:
+        _tables[key] = table
+        _tables.move_to_end(key)
+        while sum(kept.size for kept in _tables.values()) > CACHED_TABLE_ENTRIES:
+            _tables.popitem(last=False)
 
 
 def _product_ranks(n_variables: int, x: int, y: int, begin: int, end: int) -> IntArray:
-    if x == 1:
-        return times_variables(n_variables, y, begin, end)
-    first, rest = (part[begin:end] for part in first_and_rest(n_variables, x))
-    inner = product_ranks(n_variables, x - 1, y)[rest]
-    by_variable = times_variables(n_variables, x + y - 1, int(first[0]), int(first[-1]) + 1)
-    result: IntArray = by_variable[(first - first[0])[:, None], inner]
-    return result
+    """Fill a slice of the table from those of one degree less.
 
-
-@lru_cache(maxsize=128)
-def _cached_product_ranks(n_variables: int, x: int, y: int) -> IntArray:
-    table = _product_ranks(n_variables, x, y, 0, count_degree(n_variables, x))
-    table.setflags(write=False)
-    return table
+    The product of s and t begins with the smaller of their first variables f, and the rest of
+    it is the product of what is left: rank(s·t) = shift_f + rank(s'·t or s·t').
+    """
+    total = count_degree(n_variables, x + y)
+    dtype = np.int32 if total < 2**31 else np.intp
+    out = np.empty((end - begin, count_degree(n_variables, y)), dtype=dtype)
+    if x == 0 or y == 0:
+        out[:] = np.arange(begin, end)[:, None] if y == 0 else np.arange(out.shape[1])
+        return out
+    shift = (starts(n_variables, x + y) - starts(n_variables, x + y - 1)).astype(dtype)
+    here, other = starts(n_variables, x), starts(n_variables, y)
+    below = starts(n_variables, x - 1)
+    first, rest = first_and_rest(n_variables, y)
+    behind = product_ranks(n_variables, x, y - 1, begin, end)
+    low = int(np.searchsorted(here, begin, side="right")) - 1
+    for i in range(low, n_variables):
+        a, b = max(begin, int(here[i])), min(end, int(here[i + 1]))
+        if a >= b:
+            break
+        split, offset = int(other[i]), int(below[i] - here[i])
+        rows = out[a - begin : b - begin]
+        np.take(behind[a - begin : b - begin], rest[:split], axis=1, out=rows[:, :split])
+        rows[:, :split] += shift[first[:split]]
+        front = product_ranks(n_variables, x - 1, y, a + offset, b + offset)
+        np.add(front[:, split:], shift[i], out=rows[:, split:])
+    return out
 
 
 def product_slices(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from nn2poly.arguments import check_choice
-from nn2poly.errors import InvalidInputError, StorageError
+from nn2poly.errors import InvalidInputError
+from nn2poly.files import replacing
 
 
 def check_target(path: Path, endings: tuple[str, ...], *, force: bool) -> Path:
@@ -64,30 +64,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
     ...     write_atomically(Path(folder) / "a.txt", lambda p: p.write_text("whole")).read_text()
     'whole'
     """
-    temporary: Path | None = None
-    try:
-        # The ending stays: some writers choose their format by it.
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.stem[:40]}.", suffix=path.suffix
-        )
-        os.close(handle)
-        temporary = Path(name)
+    with replacing(path) as temporary:
         write(temporary)
-        # A temporary file is private; what the user saves follows the user's umask.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except OSError as error:
-        raise StorageError(
-            "The file cannot be written; nothing was changed.",
-            where=str(path),
-            found=error.strerror or str(error),
-            remedy="check that the folder may be written and has room",
-        ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
     return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,13 +14,13 @@ from nn2poly.assess.fidelity import make_card, mean_r2
 from nn2poly.conversion.calibrated import calibrate
 from nn2poly.conversion.engine import walk
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.conversion.progress import Report
 from nn2poly.conversion.rows import Sample
 from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.errors import InvalidInputError
 from nn2poly.network.network import Network
 
 FloatArray = npt.NDArray[np.float64]
-Report = Callable[[str], None]
 Path = tuple[tuple[int, int, float], ...]
 
 # "auto" tries orders up to this one, and polynomials up to so many terms.
@@ -65,17 +64,6 @@ def calibrated_network(
         path=path,
     )
     return replace(pnet, card=card)
-
-
-def progress_reporter(progress: bool | Report) -> Report:
-    """Choose where lines of progress go: nowhere, standard error, or the user's function."""
-    if callable(progress):
-        return progress
-    return _print_line if progress else lambda _: None
-
-
-def _print_line(line: str) -> None:
-    print(f"nn2poly: {line} …", file=sys.stderr, flush=True)
 
 
 def _search(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_order
 from nn2poly.conversion.binary import find_binary, fold_binary, given_binary
-from nn2poly.conversion.calibrated_network import calibrated_network, progress_reporter
+from nn2poly.conversion.calibrated_network import calibrated_network
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.sample import read_sample, sample_columns
 from nn2poly.conversion.series import check_taylor_orders, expand_local, expand_taylor
@@ -44,6 +46,7 @@ def convert(
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
     keep_layers: bool = False,
+    out: str | Path | None = None,
 ) -> Polynomial:
     """Turn a trained network into an explicit polynomial.
 
@@ -80,7 +83,7 @@ def convert(
         polynomial smaller without changing what it predicts. ``"auto"`` finds them; False
         leaves all as it is; or a list of features, or of lists (the levels of a factor).
     progress
-        True to show on standard error what a long calibration is doing; or a function that
+        True to show on standard error what a long conversion is doing; or a function that
         takes each line.
     after
         Of a scikit-learn pipeline: convert what comes after the step of this name.
@@ -88,6 +91,10 @@ def convert(
         Names, when the model and the data bring none or others are wanted.
     keep_layers
         Also keep every neuron's input and output polynomial, in ``.layers``.
+    out
+        Write the terms to disk while they are computed: a ``.npz`` file or, without an ending, a
+        folder. The polynomial that is returned reads from there what it needs. It is not folded:
+        ``binary="auto"`` means False then.
 
     Returns
     -------
@@ -101,6 +108,13 @@ def convert(
     Polynomial(2 features, order 1, 3 terms, 1 output; coefficients per raw unit)
       y = 3 + 0.5 age + 0.2 dose
     """
+    if out is not None and not (binary is False or binary == "auto"):
+        raise InvalidInputError(
+            "A polynomial that is written to disk is not folded.",
+            where="binary",
+            expected='False or "auto" with out=',
+            found=repr(binary),
+        )
     pnet = polynomial_network(
         model,
         max_order,
@@ -117,8 +131,8 @@ def convert(
         feature_names=feature_names,
         output_names=output_names,
     )
-    poly = pnet.expand(keep_layers=keep_layers)
-    if data is None or binary is False:
+    poly = pnet.expand(out=out, progress=progress, keep_layers=keep_layers)
+    if data is None or binary is False or out is not None:
         return poly
     sample = read_sample(data, pnet.network, sample_weight)
     if binary == "auto":

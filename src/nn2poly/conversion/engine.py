@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from nn2poly.algebra.blocks import BlockProduct
-from nn2poly.algebra.contraction import Share, contract_top
-from nn2poly.algebra.graded import FloatArray, Graded, Product, at_degree, combine, compose, powers
-from nn2poly.algebra.rays import RayProduct
+from nn2poly.algebra.contraction import Block, Products, Share, Whole
+from nn2poly.algebra.divisors import divisor_powers
+from nn2poly.algebra.graded import FloatArray, Graded, Product, at_degree, combine, compose
+from nn2poly.algebra.ray_powers import ray_powers
+from nn2poly.algebra.symmetric import Cubes, Squares
 from nn2poly.network.network import Network
 
 Expansions = tuple[FloatArray, ...]
@@ -23,27 +25,98 @@ BATCH_SIZE = 2**15
 
 
 def expand_terms(network: Network, expansions: Expansions, max_order: int) -> Graded:
-    """Write the terms out, inner layers to degree Q - 1 and the top degree by contraction.
+    """Write the terms out.
 
     Returns
     -------
     list of arrays (N_d, n_outputs), d = 0 … max_order
     """
+    blocks = term_blocks(network, expansions, max_order)
+    return [np.concatenate(list(block.slices())) for block in blocks]
+
+
+def term_blocks(network: Network, expansions: Expansions, max_order: int) -> list[Block]:
+    """Prepare the terms: one block per degree, d = 0 … max_order, to be read in slices.
+
+    Up to order 3 the linear parts of the potentials are enough. Above, inner layers are
+    written out to degree Q - 1 and the top degree comes by contraction.
+    """
+    if max_order <= 3:
+        return _blocks_of_forms(network, expansions, max_order)
     p, product = network.n_features, BlockProduct(network.n_features)
     downstream = _downstream(network, expansions, max_order)
     outputs: list[Graded] = [_identity(p, max_order - 1)]
     shares = []
     for index, expansion in enumerate(expansions, start=1):
         v = affine(network, index, outputs)
-        below = powers(v, len(expansion) - 1, max_order - 1, product)
+        below = product.powers(v, len(expansion) - 1, max_order - 1)
         outputs.append(combine(expansion, below, max_order - 1))
         top = at_degree(expansion, max_order)
         tail = combine(top[1:], below, max_order - 1)
         shares.append(Share(v, tail, _row(top, 2), downstream[index]))
-    highest = contract_top(shares, p, max_order, network.n_outputs)
-    if max_order == 1:
-        highest += downstream[0]
-    return [*padded(outputs[-1], p, max_order - 1), highest]
+    inner = padded(outputs[-1], p, max_order - 1)
+    return [
+        *(Whole(values, p, degree) for degree, values in enumerate(inner)),
+        Products(shares, p, max_order, network.n_outputs),
+    ]
+
+
+def _blocks_of_forms(network: Network, expansions: Expansions, max_order: int) -> list[Block]:
+    """Prepare the terms up to order 3, from the linear parts of the potentials."""
+    p, forms = network.n_features, linear_forms(network, expansions)
+    linear = _row(at_degree(expansions[-1], 1), 1) * forms[-1]
+    blocks: list[Block] = [Whole(at_degree(expansions[-1], 0)[:1], p, 0), Whole(linear, p, 1)]
+    if max_order >= 2:
+        through = _downstream(network, expansions, 2)[1:]
+        factors = [_row(at_degree(expansion, 2), 2) for expansion in expansions]
+        weights = [a[:, None] * m for a, m in zip(factors, through, strict=True)]
+        blocks.append(Squares(np.concatenate(forms, axis=1), np.concatenate(weights)))
+    if max_order >= 3:
+        cubic = _cubic_forms(network, expansions, forms)
+        blocks.append(Cubes(np.concatenate(forms, axis=1), np.concatenate(cubic, axis=2)))
+    return blocks
+
+
+def linear_forms(network: Network, expansions: Expansions) -> list[FloatArray]:
+    """Give the linear part of every layer's potentials: arrays (p, h_l)."""
+    outputs: list[FloatArray | None] = [None]
+    forms = []
+    for index, expansion in enumerate(expansions, start=1):
+        total: FloatArray = np.zeros((network.n_features, network.layers[index - 1].n_outputs))
+        for source, matrix in network.sources(index):
+            below = outputs[source]
+            total = total + (matrix if below is None else below @ matrix)
+        forms.append(total)
+        outputs.append(_row(at_degree(expansion, 1), 1) * total)
+    return forms
+
+
+def _cubic_forms(
+    network: Network, expansions: Expansions, forms: list[FloatArray]
+) -> list[FloatArray]:
+    """Sweep backwards: the linear form ℓ that multiplies each neuron's v_1² in degree 3.
+
+    The cubic part of a layer's output is a_1 v_3 + 2 a_2 v_1 v_2 + a_3 v_1³, the quadratic part
+    a_1 v_2 + a_2 v_1². So what multiplies v_2 on its way to an output is a linear form, and it
+    passes from layer to layer by the transposed weights.
+
+    Returns
+    -------
+    list of arrays (n_outputs, p, h_l)
+    """
+    through = _downstream(network, expansions, 3)
+    of_output: list[FloatArray | float] = [0.0] * (len(forms) + 1)
+    result = []
+    for index in range(len(forms), 0, -1):
+        v, beyond = forms[index - 1], through[index].T[:, None, :]
+        high, low = (at_degree(expansions[index - 1], degree) for degree in (3, 2))
+        arriving = of_output[index]
+        result.append(_row(low, 2) * arriving + _row(high, 3) * beyond * v)
+        of_potential = _row(low, 1) * arriving + 2.0 * _row(high, 2) * beyond * v
+        for source, matrix in network.sources(index):
+            if source > 0:
+                of_output[source] = of_output[source] + of_potential @ matrix.T
+    return result[::-1]
 
 
 def expand_layers(
@@ -76,16 +149,58 @@ def predict_rays(
     array (max_order + 1, n, n_outputs)
         The values of the homogeneous parts; their sum is the prediction.
     """
-    widest = max(layer.n_outputs for layer in network.layers)
-    step = max(64, BATCH_SIZE // widest)
     out = np.zeros((max_order + 1, len(z), network.n_outputs))
+    step = ray_rows(network)
     for begin in range(0, len(z), step):
         rows = z[begin : begin + step]
-        inputs = [np.zeros((1, z.shape[1])), rows]
-        *_, (_, parts) = walk(network, expansions, inputs, max_order, RayProduct(len(rows)))
-        for degree, part in enumerate(parts):
+        for degree, part in enumerate(ray_parts(network, expansions, max_order, rows)):
             out[degree, begin : begin + step] = part
     return out
+
+
+def ray_rows(network: Network) -> int:
+    """Choose the rows of a batch so that their Q + 1 parts stay near the cache."""
+    widest = max(layer.n_outputs for layer in network.layers)
+    return max(64, BATCH_SIZE // widest)
+
+
+def ray_parts(network: Network, expansions: Expansions, max_order: int, z: FloatArray) -> Graded:
+    """Give the homogeneous parts (n, n_outputs) of one batch (n, p), in its own precision.
+
+    The first has one row; degrees that the network cannot reach are left out.
+    """
+    outputs: list[Graded] = [[np.zeros((1, z.shape[1]), dtype=z.dtype), z]]
+    for index, expansion in enumerate(expansions, start=1):
+        potential = affine(network, index, outputs)
+        below = ray_powers(potential, len(expansion) - 1, max_order)
+        outputs.append(combine(expansion.astype(z.dtype, copy=False), below, max_order))
+    return outputs[-1]
+
+
+def coefficients_of(
+    network: Network, expansions: Expansions, exponents: tuple[int, ...]
+) -> FloatArray:
+    """Compute the coefficient of one monomial from those of its divisors.
+
+    Parameters
+    ----------
+    network
+        A network of the monomial's variables alone.
+    exponents
+        Their powers, each at least 1.
+
+    Returns
+    -------
+    array (n_outputs,)
+    """
+    order = sum(exponents)
+    outputs: list[Graded] = [_identity(network.n_features, 1)]
+    for index, expansion in enumerate(expansions, start=1):
+        # A coefficient of degree d needs no degree above d.
+        below = divisor_powers(affine(network, index, outputs), len(expansion) - 1, exponents)
+        outputs.append(combine(expansion, below, order))
+    blocks = outputs[-1]
+    return blocks[order][0] if order < len(blocks) else np.zeros(network.n_outputs)
 
 
 def affine(network: Network, index: int, outputs: Sequence[Graded]) -> Graded:
@@ -94,9 +209,15 @@ def affine(network: Network, index: int, outputs: Sequence[Graded]) -> Graded:
     length = max(len(outputs[source]) for source, _ in sources)
     result: Graded = []
     for degree in range(length):
-        parts = [outputs[s][degree] @ m for s, m in sources if degree < len(outputs[s])]
+        parts = [_through(outputs[s][degree], m) for s, m in sources if degree < len(outputs[s])]
         result.append(sum(parts[1:], start=parts[0]))
     result[0] = result[0] + network.layers[index - 1].bias
+    return result
+
+
+def _through(part: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Multiply in the precision of the part."""
+    result: FloatArray = part @ matrix.astype(part.dtype, copy=False)
     return result
 
 

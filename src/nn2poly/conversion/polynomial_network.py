@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nn2poly.algebra.graded import FloatArray, Graded, at_degree
-from nn2poly.algebra.monomials import count_terms, rank
-from nn2poly.arguments import default_names
+from nn2poly.algebra.monomials import IntArray, count_degree, count_terms
+from nn2poly.arguments import check_count, check_order, default_names
 from nn2poly.cards import FidelityCard
-from nn2poly.conversion.engine import Expansions, expand_layers, expand_terms, padded, predict_rays
-from nn2poly.errors import UnknownTermError
+from nn2poly.conversion.engine import (
+    Expansions,
+    coefficients_of,
+    expand_layers,
+    padded,
+    predict_rays,
+    ray_parts,
+    ray_rows,
+    term_blocks,
+)
+from nn2poly.conversion.progress import Report, progress_reporter, reported
+from nn2poly.conversion.selection import largest_terms, restrict, terms_with
+from nn2poly.errors import InvalidInputError, UnknownTermError
 from nn2poly.inputs import outside_range, warn_outside
 from nn2poly.memory import check_terms
-from nn2poly.network.network import Network, map_inputs
-from nn2poly.polynomial.polynomial import LayerPolynomials, Polynomial
-from nn2poly.polynomial.terms import output_index, parse_term
+from nn2poly.network.network import Network
+from nn2poly.polynomial import storage
+from nn2poly.polynomial.document import Document, Stream, plain
+from nn2poly.polynomial.evaluate import check_batch, check_precision
+from nn2poly.polynomial.polynomial import LayerPolynomials, Polynomial, open_mapped
+from nn2poly.polynomial.ranking import ranked_table
+from nn2poly.polynomial.terms import Terms, output_index, parse_term
+from nn2poly.streams import is_stream, over_rows
 from nn2poly.tables import Table
+
+# From so many terms on, an expansion in memory reports its progress.
+REPORTED_FROM = 1_000_000
+REMEDY = (
+    "lower max_order, write the terms to disk with out=, or keep the polynomial in factored "
+    "form: nn2poly.polynomial_network(…) predicts and gives any coefficient without the terms"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +105,39 @@ class PolynomialNetwork:
         """Number of terms that `expand` would write."""
         return count_terms(self.network.n_features, self.max_order)
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(
+        self, X: Any, *, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
+    ) -> FloatArray:
         """Compute the polynomial's raw outputs by rays, without its terms.
+
+        Parameters
+        ----------
+        X
+            Array or data frame (n, p) in raw units, or a stream, as in `Polynomial.predict`.
+        dtype
+            ``numpy.float32`` for half the time and memory, with about six digits.
+        batch_size
+            Rows that are worked on at a time; None for as many as stay near the cache.
 
         Returns
         -------
         array (n,) for one output, (n, n_outputs) for several
         """
+        kind = check_precision(dtype)
+        step = ray_rows(self.network) if batch_size is None else check_batch(batch_size)
+        if is_stream(X):
+            shape = () if self.network.n_outputs == 1 else (self.network.n_outputs,)
+            work = partial(self.predict, dtype=kind, batch_size=step)
+            result: FloatArray = over_rows(work, X, shape, kind)
+            return result
         data = self.network.check_data(X)
         if self.low is not None and self.high is not None:
             warn_outside(data, self.low, self.high, self.feature_names)
-        z = self.network.to_working(data)
-        parts = predict_rays(self.network, self.expansions, self.max_order, z)
-        raw: FloatArray = parts.sum(axis=0)
+        raw = np.empty((len(data), self.network.n_outputs), dtype=kind)
+        for begin in range(0, len(data), step):
+            rows = self.network.to_working(data[begin : begin + step]).astype(kind, copy=False)
+            parts = ray_parts(self.network, self.expansions, self.max_order, rows)
+            raw[begin : begin + step] = sum(parts[1:], start=parts[0])
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
     def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
@@ -126,24 +173,124 @@ class PolynomialNetwork:
                 expected=f"order at most {self.max_order}",
                 found=f"order {len(indices)}",
             )
-        variables = np.unique(np.array(indices, dtype=np.intp))
+        variables, exponents = np.unique(np.array(indices, dtype=np.intp), return_counts=True)
         if not len(variables):
             return float(at_degree(self.expansions[-1], 0)[0, column])
         small = restrict(self.network, variables)
-        # A coefficient of degree d needs no degree above d.
-        blocks = expand_terms(small, self.expansions, len(indices))
-        local = np.searchsorted(variables, indices)
-        return float(blocks[len(indices)][rank(local, len(variables)), column])
+        powers = tuple(exponents.tolist())
+        return float(coefficients_of(small, self.expansions, powers)[column])
 
-    def top_terms(self, n: int = 10, output: int | str | None = None) -> Table:
-        """List the n largest terms, as `Polynomial.top` does."""
-        return self.expand().top(n, output)
+    def top_terms(
+        self, n: int = 10, *, order: int | None = None, output: int | str | None = None
+    ) -> Table:
+        """List the n largest terms, the intercept aside, without keeping the others.
 
-    def expand(self, *, keep_layers: bool = False) -> Polynomial:
+        All coefficients are computed, slice by slice, and compared in the working coordinates
+        ``(x - center) / scale``. Memory does not grow with the number of terms.
+
+        Parameters
+        ----------
+        n
+            How many.
+        order
+            Only terms of this order; None for all.
+        output
+            Rank by one output; None ranks by the norm over all outputs.
+
+        Examples
+        --------
+        >>> import nn2poly as n2p
+        >>> net = n2p.Network([n2p.Layer(np.eye(3), None, "sin"), n2p.Layer([[1.0], [3], [2]])])
+        >>> n2p.polynomial_network(net, 3).top_terms(1, order=1)[0]
+        ('x2', 1, 3.0)
+        """
+        count, degrees = check_count(n, where="n"), self._degrees(order)
+        column = None if output is None else output_index(output, self.output_names)
+        self._check_room("The largest terms", degrees[-1], 0)
+        found = largest_terms(self.network, self.expansions, degrees, count, column)
+        return self._ranked(found, f"{self.n_terms:,} terms")
+
+    def interactions_of(
+        self,
+        feature: int | str,
+        *,
+        order: int | None = None,
+        output: int | str | None = None,
+        n: int | None = None,
+    ) -> Table:
+        """List the terms that hold one feature, largest first.
+
+        There are as many as a polynomial of order Q - 1 has; the others are not computed.
+
+        Parameters
+        ----------
+        feature
+            Name or index.
+        order
+            Only terms of this order; None for all.
+        output
+            Rank by one output; None ranks by the norm over all outputs.
+        n
+            How many; None for all.
+
+        Examples
+        --------
+        >>> import nn2poly as n2p
+        >>> net = n2p.Network([n2p.Layer([[1.0], [2.0]], None, "sin"), n2p.Layer([[6.0]])])
+        >>> for row in n2p.polynomial_network(net, 3).interactions_of("x2", order=3): print(row)
+        ('x1 x2^2', 3, -12.0)
+        ('x2^3', 3, -8.0)
+        ('x1^2 x2', 3, -6.0)
+        """
+        (chosen,) = parse_term((feature,), self.feature_names)
+        p, degrees = self.network.n_features, self._degrees(order)
+        column = None if output is None else output_index(output, self.output_names)
+        total = sum(count_degree(p, degree - 1) for degree in degrees)
+        count = total if n is None else check_count(n, where="n")
+        self._check_room(f"The terms with one of {p:,} inputs", degrees[-1], total)
+        found = terms_with(self.network, self.expansions, chosen, degrees, count, column)
+        return self._ranked(found, f"{total:,} terms with {self.feature_names[chosen]}")
+
+    def _degrees(self, order: int | None) -> list[int]:
+        """List the degrees that are wanted, without the intercept."""
+        if order is None:
+            return list(range(1, self.max_order + 1))
+        if check_order(order) > self.max_order:
+            raise UnknownTermError(
+                "There are no terms of this order.",
+                where="order",
+                expected=f"order at most {self.max_order}",
+                found=f"order {order}",
+            )
+        return [order]
+
+    def _ranked(self, found: tuple[IntArray, FloatArray], what: str) -> Table:
+        raw = np.all(self.network.scale == 1.0) and not np.any(self.network.center)
+        return ranked_table(
+            Terms(self.network.n_features, self.max_order),
+            found,
+            self.feature_names,
+            self.output_names,
+            title=f"{len(found[0])} largest of {what}",
+            note=f"coefficients per {'raw unit' if raw else 'scaled unit, (x - center) / scale'}",
+        )
+
+    def expand(
+        self,
+        *,
+        out: str | Path | None = None,
+        progress: bool | Report = False,
+        keep_layers: bool = False,
+    ) -> Polynomial:
         """Write the terms out.
 
         Parameters
         ----------
+        out
+            Write them to disk while they are computed: a ``.npz`` file or, without an ending, a
+            folder. The polynomial that is returned reads from there what it needs.
+        progress
+            True to show on standard error how far it is; or a function that takes each line.
         keep_layers
             Also keep every neuron's input and output polynomial, in ``.layers``.
 
@@ -151,34 +298,72 @@ class PolynomialNetwork:
         ------
         TooManyTermsError
             When the terms would not fit in memory; nothing has been allocated then.
+        StorageError
+            When ``out`` cannot be written; nothing is left there then.
         """
-        self._check_room(keep_layers)
-        if not keep_layers:
-            blocks = expand_terms(self.network, self.expansions, self.max_order)
-            return self._polynomial(blocks)
+        report = progress_reporter(progress)
+        if keep_layers and out is not None:
+            raise InvalidInputError(
+                "The polynomials of the layers are kept in memory.",
+                where="keep_layers",
+                remedy="leave out= away, or keep_layers",
+            )
+        if out is not None:
+            return self._written(out, report)
+        if keep_layers:
+            return self._with_layers()
+        size = self.n_terms * self.network.n_outputs
+        self._check_room("A polynomial", self.max_order, size + size // 8)
+        values = np.empty((self.n_terms, self.network.n_outputs))
+        begin = 0
+        for piece in self._pieces(report if self.n_terms >= REPORTED_FROM else _silent):
+            values[begin : begin + len(piece)] = piece
+            begin += len(piece)
+        values.setflags(write=False)
+        return Polynomial(**{**self._fields(), "coefficients": values})
+
+    def _pieces(self, report: Report) -> Iterator[FloatArray]:
+        blocks = term_blocks(self.network, self.expansions, self.max_order)
+        pieces = (piece for block in blocks for piece in block.slices())
+        return reported(pieces, self.n_terms, report)
+
+    def _written(self, out: str | Path, report: Report) -> Polynomial:
+        self._check_room("A polynomial", self.max_order, 0)
+        shape = (self.n_terms, self.network.n_outputs)
+        stream = Stream(shape, lambda: map(_finite, self._pieces(report)))
+        document = Document(plain({**self._fields(), "coefficients": stream}), [])
+        storage.check_room(document, out)
+        storage.save(document, out)
+        return open_mapped(out)
+
+    def _with_layers(self) -> Polynomial:
+        widths = sum(layer.n_outputs for layer in self.network.layers)
+        self._check_room("Every neuron's polynomial", self.max_order, 4 * self.n_terms * widths)
         pairs = expand_layers(self.network, self.expansions, self.max_order)
         layers = tuple(
             LayerPolynomials(self._hidden(index, before), self._hidden(index, after))
             for index, (before, after) in enumerate(pairs, start=1)
         )
-        full = self._polynomial(pairs[-1][1])
-        return replace(full, layers=layers)
+        blocks = padded(pairs[-1][1], self.network.n_features, self.max_order)
+        fields = {**self._fields(), "coefficients": np.concatenate(blocks)}
+        return Polynomial(**fields, layers=layers)
 
-    def _polynomial(self, blocks: Graded) -> Polynomial:
+    def _fields(self) -> dict[str, Any]:
+        """Give what a polynomial holds besides its coefficients."""
         net = self.network
-        return Polynomial(
-            np.concatenate(padded(blocks, net.n_features, self.max_order)),
-            self.max_order,
-            self.feature_names,
-            self.output_names,
-            net.classes,
-            net.link,
-            net.center,
-            net.scale,
-            low=self.low,
-            high=self.high,
-            card=self.card,
-        )
+        return {
+            "max_order": self.max_order,
+            "feature_names": self.feature_names,
+            "output_names": self.output_names,
+            "classes": net.classes,
+            "link": net.link,
+            "center": net.center,
+            "scale": net.scale,
+            "positions": None,
+            "low": self.low,
+            "high": self.high,
+            "card": self.card,
+        }
 
     def _hidden(self, index: int, blocks: Graded) -> Polynomial:
         names = [f"layer{index}_{j}" for j in range(1, blocks[0].shape[1] + 1)]
@@ -191,23 +376,35 @@ class PolynomialNetwork:
             scale=self.network.scale,
         )
 
-    def _check_room(self, keep_layers: bool) -> None:
-        p, order = self.network.n_features, self.max_order
-        widths = [layer.n_outputs for layer in self.network.layers]
-        # The coefficients and their copy at the end; inner blocks (potential, output, tail
-        # and a product in the making) to order Q - 1, or to Q for every neuron if kept.
-        inner = count_terms(p, order if keep_layers else order - 1) * sum(widths) * 4
-        n_bytes = 8 * (2 * self.n_terms * self.network.n_outputs + inner)
+    def _check_room(self, what: str, order: int, kept: int) -> None:
+        """Refuse what would not fit in memory: ``kept`` numbers, and what the work needs.
+
+        Up to order 3 that is the linear forms of the neurons and a few slices; above, the inner
+        blocks to order Q - 1 (potential, output, tail, and a product in the making).
+        """
+        p, n_outputs = self.network.n_features, self.network.n_outputs
+        widths = sum(layer.n_outputs for layer in self.network.layers)
+        work = 6 * count_degree(p, order - 1) * n_outputs + 4 * p * widths * (1 + n_outputs)
+        if order > 3:
+            work = 5 * count_terms(p, order - 1) * widths
         check_terms(
-            self.n_terms,
-            n_bytes,
-            what=f"A polynomial of order {order} in {p:,} inputs, written out,",
-            remedy="lower max_order, or keep it in factored form: nn2poly.polynomial_network(…) "
-            "predicts and gives any coefficient without the terms",
+            count_terms(p, order),
+            8 * (kept + work),
+            what=f"{what} of order {order} in {p:,} inputs, written out,",
+            remedy=REMEDY,
         )
 
 
-def restrict(network: Network, variables: np.ndarray[Any, np.dtype[np.intp]]) -> Network:
-    """Give the network of some inputs, the others held at zero in working coordinates."""
-    layers = map_inputs(network, lambda matrix: matrix[variables])
-    return Network(layers, center=network.center[variables], scale=network.scale[variables])
+def _finite(piece: FloatArray) -> FloatArray:
+    if not np.all(np.isfinite(piece)):
+        raise InvalidInputError(
+            "The coefficients cannot be used.",
+            where="coefficients",
+            expected="finite real numbers",
+            found="NaN or infinite values",
+        )
+    return piece
+
+
+def _silent(_: str) -> None:
+    """Report nothing."""

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from nn2poly.algebra.monomials import count_terms, first_and_rest, starts
 from nn2poly.errors import InvalidInputError, MissingDependencyError
 from nn2poly.export.horner import check_polynomial
+from nn2poly.files import write_whole
 from nn2poly.polynomial.polynomial import DENSE_BELOW, Polynomial
-from nn2poly.polynomial.storage import _write_atomically
 from nn2poly.polynomial.terms import offsets
 
 OPSET, IR_VERSION = 17, 8
@@ -65,7 +65,7 @@ def onnx(poly: Polynomial, path: str | Path) -> Path:
     >>> session.run(["Y"], {"X": np.array([[25.0]])})[0]
     array([[6.]])
     """
-    _write_atomically(Path(path), onnx_bytes(poly))
+    write_whole(Path(path), onnx_bytes(poly))
     return Path(path)
 
 

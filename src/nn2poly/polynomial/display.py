@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nn2poly.arguments import plural
-from nn2poly.polynomial import sparse
-from nn2poly.polynomial.terms import output_index, term_name
+from nn2poly.polynomial import ranking
+from nn2poly.polynomial.terms import term_name
 from nn2poly.tables import Table
 
 if TYPE_CHECKING:
@@ -52,16 +52,17 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     >>> formula(Polynomial([[1.5], [-2.0], [0.25]], 1, ["rm", "lstat"]))
     'y = 1.5 - 2 rm + 0.25 lstat'
     """
-    values = poly.coefficients[:, output]
-    size = np.abs(values)
-    size[poly.terms.orders() == 0] = np.inf
-    places = sparse.largest(size, SHOWN_TERMS + 1).tolist()
+    first = int(poly.n_terms > 0 and poly.terms[0] == ())
+    pieces = ranking.row_pieces(poly.coefficients, first)
+    places, rows = ranking.largest_rows(pieces, SHOWN_TERMS + 1 - first, output)
+    places = np.concatenate([np.arange(first), places + first])
+    values = [*poly.coefficients[:first, output].tolist(), *(row[output] for row in rows.tolist())]
     parts = []
-    for i in places:
-        term = poly.terms[i]
-        sign = "-" if values[i] < 0 else "+"
+    for place, value in zip(places.tolist(), values, strict=True):
+        term = poly.terms[place]
+        sign = "-" if value < 0 else "+"
         name = f" {term_name(term, poly.feature_names)}" if term else ""
-        parts.append(f"{sign} {abs(values[i]):.4g}{name}")
+        parts.append(f"{sign} {abs(value):.4g}{name}")
     text = " ".join(parts).removeprefix("+ ") or "0"
     rest = poly.n_terms - len(places)
     more = f" + … {rest:,} more" if rest else ""
@@ -74,21 +75,6 @@ def all_terms(poly: Polynomial) -> Table:
     rows = zip(names, orders, poly.coefficients.tolist(), strict=True)
     table = tuple((name, order, *values) for name, order, values in rows)
     return Table("", ("term", "order", *_columns(poly)), table)
-
-
-def top_terms(poly: Polynomial, n: int, output: int | str | None) -> Table:
-    """List the n largest terms by absolute coefficient (or norm over outputs)."""
-    column = slice(None) if output is None else [output_index(output, poly.output_names)]
-    terms, orders = poly.terms, poly.terms.orders()
-    size = np.linalg.norm(poly.coefficients[:, column], axis=1)
-    size[orders == 0] = -1.0
-    rows = tuple(
-        (term_name(terms[i], poly.feature_names), int(orders[i]), *poly.coefficients[i].tolist())
-        for i in sparse.largest(size, n).tolist()
-        if size[i] >= 0
-    )
-    title = f"{len(rows)} largest of {poly.n_terms:,} terms"
-    return Table(title, ("term", "order", *_columns(poly)), rows, note=units(poly))
 
 
 def _columns(poly: Polynomial) -> tuple[str, ...]:

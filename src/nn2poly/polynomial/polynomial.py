@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,18 @@ from nn2poly.errors import InvalidInputError, NN2PolyError, StorageError, Unknow
 from nn2poly.inputs import as_matrix, matching_names, outside_range, warn_outside
 from nn2poly.links import LINKS, labels, probabilities
 from nn2poly.memory import check_terms
-from nn2poly.polynomial import display, sparse, storage
-from nn2poly.polynomial.evaluate import evaluate_blocks, evaluate_terms, term_values
+from nn2poly.polynomial import display, ranking, sparse, storage
+from nn2poly.polynomial.archives import is_checked_map
+from nn2poly.polynomial.evaluate import (
+    check_batch,
+    check_precision,
+    evaluate_blocks,
+    evaluate_terms,
+    term_values,
+)
 from nn2poly.polynomial.fold import fold_terms
 from nn2poly.polynomial.terms import Terms, offsets, output_index, parse_term, term_name
+from nn2poly.streams import is_stream, over_rows
 from nn2poly.tables import Table
 
 # A sparse polynomial is evaluated in the full basis when that has at most so many times its terms.
@@ -106,7 +115,9 @@ class Polynomial:
         card: FidelityCard | None = None,
     ) -> None:
         names = check_names(feature_names, kind="feature", default_prefix="x")
-        values = real_array(coefficients, "coefficients")
+        # A polynomial mapped from a folder was checked on the way and stays where it is.
+        mapped = is_checked_map(coefficients)
+        values: Any = coefficients if mapped else real_array(coefficients, "coefficients")
         width = values.shape[1] if values.ndim == 2 else 0
         fields = {
             "coefficients": values,
@@ -215,19 +226,33 @@ class Polynomial:
         """Number of terms, the intercept included."""
         return len(self.coefficients)
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(
+        self, X: Any, *, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
+    ) -> FloatArray:
         """Compute the raw outputs (before the link).
 
         Parameters
         ----------
         X
-            Array or data frame (n, p) in raw units; a frame is matched by column name.
+            Array or data frame (n, p) in raw units; a frame is matched by column name. Or
+            a stream: a data file, an Arrow dataset, a lazy frame; of a Dask collection the
+            outputs come as a Dask array.
+        dtype
+            ``numpy.float32`` for half the time and memory, with about six digits.
+        batch_size
+            Rows that are worked on at a time; None for as many as stay near the cache.
 
         Returns
         -------
         array (n,) for one output, (n, n_outputs) for several
         """
-        raw = self._raw(X)
+        kind = check_precision(dtype)
+        rows = None if batch_size is None else check_batch(batch_size)
+        if is_stream(X):
+            work = partial(self.predict, dtype=kind, batch_size=rows)
+            one = np.zeros(self.n_outputs, kind)
+            return _over(work, X, one[0] if self.n_outputs == 1 else one)
+        raw = self._evaluate(self._matrix(X), kind, rows)
         return raw[:, 0] if self.n_outputs == 1 else raw
 
     def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
@@ -246,10 +271,16 @@ class Polynomial:
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Compute probabilities through the link: (n, n_classes), or (n, n_labels)."""
+        if is_stream(X):
+            one = probabilities(np.zeros((1, self.n_outputs)), self.link)
+            return _over(self.predict_proba, X, one[0])
         return probabilities(self._raw(X), self.link)
 
     def predict_label(self, X: Any) -> npt.NDArray[Any]:
         """Choose the most probable class of every row: (n,), or (n, n_labels) of 0 and 1."""
+        if is_stream(X):
+            one = labels(np.zeros((1, self.n_outputs)), self.link, self.classes)
+            return _over(self.predict_label, X, one[0])
         return labels(self._raw(X), self.link, self.classes)
 
     def contributions(self, X: Any) -> FloatArray:
@@ -313,7 +344,18 @@ class Polynomial:
         output
             Rank by one output; None ranks by the norm over all outputs.
         """
-        return display.top_terms(self, check_count(n, where="n"), output)
+        column = None if output is None else output_index(output, self.output_names)
+        intercept = int(self.n_terms > 0 and (self.positions is None or self.positions[0] == 0))
+        pieces = ranking.row_pieces(self.coefficients, intercept)
+        places, rows = ranking.largest_rows(pieces, check_count(n, where="n"), column)
+        return ranking.ranked_table(
+            self.terms,
+            (places + intercept, rows),
+            self.feature_names,
+            self.output_names,
+            title=f"{len(places)} largest of {self.n_terms:,} terms",
+            note=display.units(self),
+        )
 
     def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
         """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.
@@ -366,14 +408,22 @@ class Polynomial:
     def prune(self, n_terms: int) -> Polynomial:
         """Keep the ``n_terms`` largest terms (norm over outputs), the intercept among them."""
         count = check_count(n_terms, where="n_terms")
-        size = np.linalg.norm(self.coefficients, axis=1)
-        size[self.terms.orders() == 0] = np.inf
-        kept = np.sort(sparse.largest(size, count))
+        intercept = int(self.n_terms > 0 and (self.positions is None or self.positions[0] == 0))
+        pieces = ranking.row_pieces(self.coefficients, intercept)
+        places, _ = ranking.largest_rows(pieces, max(count - intercept, 0))
+        kept = np.sort(np.concatenate([np.arange(intercept), places + intercept]))[:count]
         positions = kept if self.positions is None else self.positions[kept]
         return self._with(coefficients=self.coefficients[kept], positions=positions, card=None)
 
     def save(self, path: str | Path) -> Path:
-        """Write a versioned ``.json`` or compact ``.npz`` file; `nn2poly.load` reads it."""
+        """Write a versioned file, which `nn2poly.load` reads.
+
+        Parameters
+        ----------
+        path
+            ``.json`` to be read by people, ``.npz`` to be compact; without an ending a folder of
+            arrays, which `load` maps instead of reading: for polynomials that fill the memory.
+        """
         return storage.save(storage.pack(self), path)
 
     def _with(self, **changes: Any) -> Polynomial:
@@ -401,17 +451,19 @@ class Polynomial:
             warn_outside(data, self.low, self.high, self.feature_names)
         return data
 
-    def _evaluate(self, X: FloatArray) -> FloatArray:
-        z = (X - self.center) / self.scale
+    def _evaluate(
+        self, X: FloatArray, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
+    ) -> FloatArray:
+        z = ((X - self.center) / self.scale).astype(dtype, copy=False)
         if self.positions is None:
-            return evaluate_blocks(self._blocks(), z)
+            return evaluate_blocks(self._blocks(), z, batch_size)
         basis = count_terms(self.n_features, self.max_order)
         if basis > DENSE_BELOW * self.n_terms:
-            return evaluate_terms(self.terms, self.coefficients, z)
+            return evaluate_terms(self.terms, self.coefficients, z, batch_size)
         # With many of the terms present, the nested evaluation of all is the faster one.
         full = np.zeros((basis, self.n_outputs))
         full[self.positions] = self.coefficients
-        return evaluate_blocks(self._blocks(full), z)
+        return evaluate_blocks(self._blocks(full), z, batch_size)
 
     def _raw(self, X: Any) -> FloatArray:
         return self._evaluate(self._matrix(X))
@@ -421,6 +473,12 @@ class Polynomial:
 
     def _repr_html_(self) -> str:
         return display.html(self)
+
+
+def _over(work: Callable[[Any], npt.NDArray[Any]], X: Any, one: Any) -> npt.NDArray[Any]:
+    """Do the work on a stream, batch by batch; ``one`` is what a row gives."""
+    result: npt.NDArray[Any] = over_rows(work, X, np.shape(one), np.asarray(one).dtype)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -437,11 +495,12 @@ def load(path: str | Path) -> Polynomial:
     Parameters
     ----------
     path
-        A ``.json`` or ``.npz`` file.
+        A ``.json`` or ``.npz`` file, or a folder.
 
     Returns
     -------
     Polynomial
+        The coefficients of a folder stay on disk: what is used of them is read when it is used.
 
     Raises
     ------
@@ -463,6 +522,11 @@ def load(path: str | Path) -> Polynomial:
         raise StorageError(
             "This file does not describe a polynomial.", where=str(path), found=str(error)
         ) from error
+
+
+def open_mapped(path: str | Path) -> Polynomial:
+    """Open a polynomial that was just written, an archive or a folder, without reading it."""
+    return _unpack(storage.map_large(path))
 
 
 def _unpack(document: storage.Document) -> Polynomial:

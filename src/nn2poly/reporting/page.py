@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from nn2poly.errors import InvalidInputError, StorageError
+from nn2poly.errors import InvalidInputError
+from nn2poly.files import write_whole
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.reporting.collect import collect
 from nn2poly.reporting.render import render
@@ -81,31 +80,4 @@ def report(
         )
     contents = collect(poly, model, X, y, title or "A neural network as a polynomial")
     # A name with half a surrogate pair has no UTF-8.
-    return _write(Path(path), render(contents).encode("utf-8", "replace"))
-
-
-def _write(target: Path, data: bytes) -> Path:
-    """Write whole or not at all."""
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile(
-            dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as file:
-            temporary = Path(file.name)
-            file.write(data)
-        # A temporary file is private; what the user saves follows the user's umask.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(target)
-    except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
-        raise StorageError(
-            "The report cannot be written; nothing was changed.",
-            where=str(target),
-            found=getattr(error, "strerror", None) or f"{type(error).__name__}: {error}",
-            remedy="check that the folder exists, may be written, and has room",
-        ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-    return target
+    return write_whole(Path(path), render(contents).encode("utf-8", "replace"))
