@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Self
 
 __all__ = [
     "InvalidInputError",
@@ -51,9 +52,19 @@ class NN2PolyError(Exception):
     ) -> None:
         self.what, self.where, self.expected = what, where, expected
         self.found, self.remedy = found, remedy
-        parts = {"where": where, "expected": expected, "found": found, "remedy": remedy}
-        self.message = "\n".join([what, *(f"  {k}: {v}" for k, v in parts.items() if v)])
         super().__init__(self.message)
+
+    @property
+    def message(self) -> str:
+        """The whole story, a line for each part."""
+        parts = {k: getattr(self, k) for k in ("where", "expected", "found", "remedy")}
+        return "\n".join([self.what, *(f"  {k}: {v}" for k, v in parts.items() if v)])
+
+    def within(self, place: str) -> Self:
+        """Say in which larger thing it happened, and give the same error."""
+        self.where = f"{place}, {self.where}" if self.where else place
+        self.args = (self.message,)
+        return self
 
     def __str__(self) -> str:
         return self.message

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from nn2poly.arguments import MAX_LISTED, default_names, listed, nearest, plural
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning, warn_user
+from nn2poly.streams import is_stream
 
 _A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
 
 # What sparse matrices and lazy frames call the step to plain data; NumPy would wrap them whole.
 _UNPACK = ("toarray", "collect")
+# What streams call the step to a table in memory.
+_FETCH = ("collect", "compute", "to_pandas", "to_table")
 
 
 def as_matrix(
@@ -59,6 +62,15 @@ def as_matrix(
     array([[1., 2.],
            [3., 4.]])
     """
+    if is_stream(X):
+        ways = (f"pass X.{name}()" for name in _FETCH if hasattr(type(X), name))
+        raise InvalidInputError(
+            "Here the data must be in memory.",
+            where=where,
+            expected=_A_TABLE,
+            found=f"{type(X).__name__}, which is read in batches",
+            remedy=next(ways, "read the file first, for example with pandas"),
+        )
     if n_features is None and feature_names is not None:
         n_features = len(feature_names)
     labels = frame_columns(X)

@@ -56,7 +56,7 @@ def open_stream(X: object) -> Callable[[], Iterator[Any]] | None:
     if module == "polars" and hasattr(type(X), "collect_batches"):
         return lambda: iter(table.collect_batches(chunk_size=BATCH_ROWS))
     if module == "pyarrow" and hasattr(type(X), "to_batches"):
-        return lambda: (part.to_pandas() for part in _arrow_batches(table) if part.num_rows)
+        return lambda: _arrow_frames(table)
     return None
 
 
@@ -166,24 +166,41 @@ def _every(part: Any, begin: int, stride: int) -> Any:
     return part.iloc[first::stride] if hasattr(type(part), "iloc") else part[first::stride]
 
 
-def _arrow_batches(table: Any) -> Iterator[Any]:
-    # A dataset is asked for a size of batch; a table in memory has batches of its own.
-    if hasattr(type(table), "schema") and hasattr(type(table), "scanner"):
-        return iter(table.to_batches(batch_size=BATCH_ROWS))
-    return iter(table.to_batches(max_chunksize=BATCH_ROWS))
+def _arrow_frames(table: Any) -> Iterator[Any]:
+    """Walk what Arrow holds or reads: a dataset, a scanner, or a table in memory."""
+    from pyarrow import ArrowException
+
+    size: dict[str, int] = {}
+    if hasattr(type(table), "scanner"):
+        size = {"batch_size": BATCH_ROWS}
+    elif hasattr(type(table), "num_rows"):
+        size = {"max_chunksize": BATCH_ROWS}
+    try:
+        for part in table.to_batches(**size):
+            if part.num_rows:
+                yield part.to_pandas()
+    except ArrowException as error:
+        raise InvalidInputError(
+            "The data cannot be read to their end.",
+            found=str(error),
+            remedy="give every file and every part of it the same types of columns",
+        ) from error
 
 
 def _dataset(path: Path) -> Any:
     """Open a file or a folder of files with Arrow."""
     if not path.exists():
         raise InvalidInputError("The data file does not exist.", where=str(path))
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    kinds = {FORMATS.get(file.suffix.lower()) for file in files if file.is_file()}
+    # Writers leave marks beside the data, such as _SUCCESS and .part-0.crc; Arrow skips them too.
+    inside = sorted(path.iterdir()) if path.is_dir() else [path]
+    files = [file for file in inside if not file.name.startswith((".", "_"))]
+    kinds = {FORMATS.get(file.suffix.lower()) for file in files}
     if len(kinds) != 1 or None in kinds:
         raise InvalidInputError(
             "The data file is of an unknown format.",
             where=str(path),
             expected="one of " + ", ".join(FORMATS) + ", or a folder of one kind of them",
+            remedy="open anything else yourself, for example with pyarrow.dataset, and pass that",
         )
     try:
         import pyarrow
@@ -194,8 +211,20 @@ def _dataset(path: Path) -> Any:
             remedy="pip install 'nn2poly[cli]'; or read it yourself and pass a data frame",
         ) from error
     try:
-        return pyarrow.dataset.dataset(path, format=kinds.pop())
+        kind = kinds.pop()
+        first = pyarrow.dataset.dataset(path, format=kind)
+        return pyarrow.dataset.dataset(path, format=kind, schema=_as_numbers(first.schema))
     except (pyarrow.ArrowInvalid, OSError) as error:
         raise InvalidInputError(
             "The data file cannot be read.", where=str(path), found=str(error)
         ) from error
+
+
+def _as_numbers(schema: Any) -> Any:
+    """Read whole numbers as numbers: the next file, or the next block, may have decimals."""
+    import pyarrow
+
+    for place, field in enumerate(schema):
+        if pyarrow.types.is_integer(field.type) or pyarrow.types.is_null(field.type):
+            schema = schema.set(place, field.with_type(pyarrow.float64()))
+    return schema

@@ -257,3 +257,81 @@ def test_a_classifier_of_a_stream_gives_chances_and_labels(make_network, frame, 
     assert one.predict(folder / "rows.csv").shape == (N_ROWS,)
     single = one.predict(folder / "rows.csv", dtype=np.float32)
     assert single.dtype == np.float32
+
+
+# ---- what streams are like in the wild -----------------------------------------------------------
+
+
+def test_whole_numbers_may_have_decimals_further_on(network, frame, folder, tmp_path):
+    whole = frame.assign(b=np.arange(N_ROWS) % 3.0)
+    whole.loc[N_ROWS - 1, "b"] = 0.5
+    whole.to_csv(tmp_path / "rows.csv", index=False, float_format="%.17g")
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate((whole[:1500].astype({"b": int}), whole[1500:])):
+        part.to_parquet(tmp_path / "parts" / f"{number}.parquet")
+    expected = n2p.convert(network, 2, data=whole)
+    for name in ("rows.csv", "parts"):
+        assert_same(n2p.convert(network, 2, data=tmp_path / name), expected)
+
+
+def test_marks_that_writers_leave_beside_the_data_are_passed_over(network, frame, tmp_path):
+    frame.to_parquet(tmp_path / "part-0.parquet")
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / ".part-0.parquet.crc").write_text("x")
+    assert_same(n2p.convert(network, 2, data=tmp_path), n2p.convert(network, 2, data=frame))
+
+
+def test_a_scanner_is_walked(expected, frame, folder):
+    scanner = pyarrow.dataset.dataset(folder / "parts").scanner()
+    np.testing.assert_allclose(expected.predict(scanner), expected.predict(frame), rtol=1e-12)
+
+
+def test_a_stream_that_breaks_off_is_told(expected, tmp_path):
+    lines = ["a,b,flag", *["1.5,2.5,0"] * 200_000, "1.5,oops,0"]
+    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    with pytest.raises(InvalidInputError, match="oops"):
+        expected.predict(tmp_path / "rows.csv")
+
+
+def test_where_data_must_be_in_memory_a_stream_is_refused_with_the_way(network, expected, folder):
+    frame = dask.dataframe.read_parquet(folder / "parts")
+    with pytest.raises(InvalidInputError, match=r"X\.compute\(\)"):
+        expected.contributions(frame)
+    with pytest.raises(InvalidInputError, match="read the file first"):
+        expected.contributions(folder / "rows.csv")
+
+
+def test_batches_may_be_empty_or_without_weight(network, frame, expected):
+    X = frame.to_numpy()
+    nothing = X[:0]
+    assert_same(n2p.convert(network, 3, data=[nothing, X[:900], nothing, X[900:]]), expected)
+    weights = np.ones(N_ROWS)
+    weights[:900] = 0.0
+    batches = [(X[:900], weights[:900]), (X[900:], weights[900:])]
+    found = n2p.convert(network, 3, data=batches)
+    assert_same(found, n2p.convert(network, 3, data=X, sample_weight=weights))
+    with pytest.raises(InvalidInputError, match="zero"):
+        n2p.convert(network, 3, data=[(X, np.zeros(N_ROWS))])
+
+
+def test_a_row_without_weight_does_not_decide_what_is_binary(network, frame):
+    X = frame.to_numpy().copy()
+    X[7, 2] = 5.0
+    weights = np.ones(N_ROWS)
+    weights[7] = 0.0
+    poly = n2p.convert(network, 2, data=X, sample_weight=weights)
+    assert poly.positions is not None
+
+
+def test_parts_that_kept_different_shares_of_rows_are_merged_evenly(monkeypatch, network, frame):
+    monkeypatch.setattr(summary, "MAX_HELD_OUT", 100)
+    parts = dask.array.from_array(frame.to_numpy(), chunks=((400, 2600), 3))
+    with dask.config.set(scheduler="synchronous"):
+        cut = n2p.polynomial_network(network, 2, data=parts).card
+    assert cut.n_rows == n2p.polynomial_network(network, 2, data=frame).card.n_rows
+
+
+def test_features_in_another_order_are_refused(network, frame, expected):
+    other = n2p.Polynomial.from_terms(["b", "flag"], [[1.0, 1.0], [2.0, 2.0]], ["b", "a", "flag"])
+    with pytest.raises(InvalidInputError, match="another order"):
+        n2p.fidelity(network, other, frame)

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nn2poly as n2p
-from nn2poly.errors import InvalidInputError
+from nn2poly.errors import InvalidInputError, StorageError
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_mistakes_are_told_before_the_work_and_with_the_model(networks, rows):
         n2p.convert_many(networks, 2, max_ordr=3)
     with pytest.raises(InvalidInputError, match="no models"):
         n2p.convert_many([])
-    with pytest.raises(InvalidInputError, match=r"models\[4\]"):
+    with pytest.raises(StorageError, match=r"models\[4\]"):
         n2p.convert_many([*networks, "nothing.onnx"])
     for backend in ("sequential", "loky"):
         with pytest.raises(InvalidInputError, match=r"models\[[01]\]"):

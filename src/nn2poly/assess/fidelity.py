@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arguments import listed
 from nn2poly.assess.guarantee import guarantee
 from nn2poly.assess.regions import worst_regions
 from nn2poly.assess.verdict import verdict
@@ -182,6 +183,15 @@ def check_pair(network: Network, poly: Approximation, caller: str) -> None:
             "This polynomial does not belong to this network.",
             expected=f"{expected[0]} features and {expected[1]} outputs, as the network has",
             found=f"{found[0]} features and {found[1]} outputs",
+            remedy="convert this network, or pass the network that was converted",
+        )
+    names, others = network.feature_names, poly.feature_names
+    if names is not None and names != others and set(names) == set(others):
+        raise InvalidInputError(
+            "The polynomial has the features of the network in another order.",
+            where=f"the second argument of {caller}",
+            expected=listed(names),
+            found=listed(others),
             remedy="convert this network, or pass the network that was converted",
         )
 

@@ -87,7 +87,9 @@ def _range(sample: Sample) -> tuple[FloatArray, FloatArray]:
 def _part_range(rows: Rows) -> tuple[FloatArray, FloatArray]:
     low: Any = np.inf
     high: Any = -np.inf
-    for X, _ in rows.batches():
+    for X, *_ in rows.numbered():
+        if not len(X):
+            continue
         low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
     return low, high
 
@@ -123,14 +125,14 @@ def _occurrences(sample: Sample, low: FloatArray, high: FloatArray) -> _Occurren
 
 def _part_occurrences(rows: Rows, low: FloatArray, high: FloatArray) -> _Occurrences:
     is_binary, n_rows = low < high, 0
-    for X, _ in rows.batches():
+    for X, *_ in rows.numbered():
         is_binary = is_binary & ((low == X) | (high == X)).all(axis=0)
         n_rows += len(X)
         if not is_binary.any():
             break
     count, together = np.zeros(len(low)), np.zeros((len(low), len(low)))
     if is_binary.any():
-        for X, _ in rows.batches():
+        for X, *_ in rows.numbered():
             indicator = ((high == X) & is_binary).astype(np.float64)
             count += indicator.sum(axis=0)
             together += indicator.T @ indicator

@@ -84,7 +84,7 @@ def _read(model: Any, number: int, after: str | None) -> Network:
     try:
         return read_network(model, after=after)
     except NN2PolyError as error:
-        raise _at(number, error) from error
+        raise error.within(f"models[{number}]") from None
 
 
 def _one(
@@ -93,10 +93,4 @@ def _one(
     try:
         return convert(network, max_order, **options)
     except NN2PolyError as error:
-        raise _at(number, error) from error
-
-
-def _at(number: int, error: NN2PolyError) -> InvalidInputError:
-    return InvalidInputError(
-        "One of the models cannot be converted.", where=f"models[{number}]", found=str(error)
-    )
+        raise error.within(f"models[{number}]") from None

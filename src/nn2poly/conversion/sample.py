@@ -47,6 +47,8 @@ def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None
         return LocalSample(Rows(lambda: _checked_batches(batches, network), enough))
     X = network.check_data(data, where="data")
     weights = _weights(sample_weight, len(X), "sample_weight")
+    if not weights.any():
+        raise _no_weight("sample_weight")
     enough = bool(np.count_nonzero(weights) >= MIN_ROWS_TO_HOLD_OUT)
     return LocalSample(Rows(lambda: chunks(X, weights), enough))
 
@@ -112,20 +114,25 @@ def _checked_batches(data: Any, network: Network) -> Iterator[tuple[FloatArray, 
             found=type(data).__name__,
             remedy="pass a list, or a function that returns a new iterator: data=lambda: read()",
         )
-    empty = True
+    empty, light = True, True
     for number, part in enumerate(batches):
         X, given = _pair(part, number)
+        if _is_table(X) and not len(X):
+            continue
         rows = network.check_data(X, where=f"data, batch {number}")
         weights = _weights(given, len(rows), f"weights of batch {number}")
         yield from chunks(rows, weights)
-        empty = False
+        empty, light = False, light and not weights.any()
     if empty:
         raise InvalidInputError(
             "The data are empty.",
             where="data",
-            found="no batches",
-            remedy="a function must return a new iterator each time that it is called",
+            found="no rows",
+            remedy="check the filter or file that they come from; a function must return a new "
+            "iterator each time that it is called",
         )
+    if light:
+        raise _no_weight("data")
 
 
 def _pair(part: Any, number: int) -> tuple[Any, Any]:
@@ -151,6 +158,8 @@ def _weights(values: npt.ArrayLike | None, n_rows: int, where: str) -> FloatArra
             expected=f"{n_rows} finite numbers, none negative",
             found=f"shape {weights.shape}",
         )
-    if not weights.any():
-        raise InvalidInputError("All weights of the rows are zero.", where=where)
     return weights
+
+
+def _no_weight(where: str) -> InvalidInputError:
+    return InvalidInputError("All weights of the rows are zero.", where=where)

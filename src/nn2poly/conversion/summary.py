@@ -92,7 +92,7 @@ def _look(rows: Rows) -> _Look:
 def _merge_looks(one: _Look, other: _Look) -> _Look:
     for left, right in zip(one[:2], other[:2], strict=True):
         left.merge(right)
-    one[2].add(other[2].rows(), other[2].numbers())
+    one[2].merge(other[2])
     return one[0], one[1], one[2], _first(one[3], other[3])
 
 
@@ -118,10 +118,15 @@ class _Kept:
         """Add rows X (n, p) with the numbers (n,) that they were dealt."""
         self._append(X, numbers)
         while self._count > MAX_HELD_OUT:
-            self._limit /= 2
-            X, numbers = self.rows(), self.numbers()
-            self._parts, self._count = [], 0
-            self._append(X, numbers)
+            self._lower(self._limit / 2)
+
+    def merge(self, other: _Kept) -> None:
+        """Add what others have kept, under the lower of both limits."""
+        X, numbers = other.rows(), other.numbers()
+        if other._limit < self._limit:
+            self._lower(other._limit)
+        if len(X):
+            self.add(X, numbers)
 
     def rows(self) -> FloatArray:
         """Give what was kept."""
@@ -130,6 +135,12 @@ class _Kept:
     def numbers(self) -> FloatArray:
         """Give the numbers of what was kept."""
         return np.concatenate([n for _, n in self._parts]) if self._parts else np.zeros(0)
+
+    def _lower(self, limit: float) -> None:
+        X, numbers = self.rows(), self.numbers()
+        self._limit, self._parts, self._count = limit, [], 0
+        if len(X):
+            self._append(X, numbers)
 
     def _append(self, X: FloatArray, numbers: FloatArray) -> None:
         chosen = numbers < self._limit
