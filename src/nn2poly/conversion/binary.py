@@ -17,14 +17,23 @@ from nn2poly.polynomial.terms import parse_term
 
 FloatArray = npt.NDArray[np.float64]
 
+# Two columns that would be high together in so many rows by chance, and never are, exclude
+# each other.
+EXPECTED = 5.0
+
 
 @dataclass(frozen=True)
 class Binary:
-    """Columns that take two values: ``low`` and ``high`` (p,), and the factors they form."""
+    """Columns that take two values: ``low`` and ``high`` (p,), and the factors they form.
+
+    ``never`` lists further pairs that are never both high, although chance would bring them
+    together: what their product does is not in the data.
+    """
 
     low: FloatArray
     high: FloatArray
     factors: tuple[tuple[int, ...], ...]
+    never: tuple[tuple[int, int], ...] = ()
 
 
 def find_binary(sample: Sample) -> Binary:
@@ -41,7 +50,15 @@ def find_binary(sample: Sample) -> Binary:
         run = _one_hot_run(columns, found)
         factors.append(tuple(run))
         columns = columns[len(run) :]
-    return Binary(low, high, tuple(factors))
+    return Binary(low, high, tuple(factors), _never(found))
+
+
+def _never(found: _Occurrences) -> tuple[tuple[int, int], ...]:
+    """List the pairs of binary columns that are apart beyond chance."""
+    expected = np.outer(found.high_count, found.high_count) / max(found.n_rows, 1)
+    both = np.outer(found.is_binary, found.is_binary)
+    apart = both & (found.together == 0) & (expected >= EXPECTED)
+    return tuple((int(a), int(b)) for a, b in np.argwhere(np.triu(apart, 1)))
 
 
 def given_binary(binary: Any, sample: Sample, names: Sequence[str]) -> Binary:
@@ -76,7 +93,7 @@ def fold_binary(poly: Polynomial, binary: Binary) -> Polynomial:
     center, scale = poly.center.copy(), poly.scale.copy()
     center[columns] = binary.low[columns]
     scale[columns] = (binary.high - binary.low)[columns]
-    folded = poly.rebase(center, scale).fold(binary.factors)
+    folded = poly.rebase(center, scale).fold(binary.factors, never=binary.never)
     return replace(folded, layers=poly.layers)
 
 

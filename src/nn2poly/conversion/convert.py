@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_order
+from nn2poly.assess.fidelity import make_card
+from nn2poly.cards import FidelityCard
 from nn2poly.conversion.binary import find_binary, fold_binary, given_binary
 from nn2poly.conversion.calibrated_network import calibrated_network
+from nn2poly.conversion.correction import correct
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
+from nn2poly.conversion.rows import Sample
 from nn2poly.conversion.sample import read_sample, sample_columns
 from nn2poly.conversion.series import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.conversion.summary import summarise
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import frame_columns, read_array
 from nn2poly.network.network import Network
@@ -74,7 +80,8 @@ def convert(
     sample_weight
         Array (n,): weights of the rows of ``data``.
     refit
-        Let a calibration refit each layer's weights where that helps on held-out rows.
+        Let a calibration refit each layer's weights, and at the end the coefficients of up to
+        2,000 terms, to the network's outputs, where that helps on held-out folds.
     target_r2
         Held-out R² that ``max_order="auto"`` looks for.
     binary
@@ -115,8 +122,11 @@ def convert(
             expected='False or "auto" with out=',
             found=repr(binary),
         )
+    _check_order(max_order)
+    _choose(method, data, around)
+    network = _named(read_network(model, after=after), data, feature_names, output_names)
     pnet = polynomial_network(
-        model,
+        network,
         max_order,
         data=data,
         method=method,
@@ -127,17 +137,36 @@ def convert(
         refit=refit,
         target_r2=target_r2,
         progress=progress,
-        after=after,
-        feature_names=feature_names,
-        output_names=output_names,
     )
     poly = pnet.expand(out=out, progress=progress, keep_layers=keep_layers)
-    if data is None or binary is False or out is not None:
+    if data is None or out is not None:
         return poly
-    sample = read_sample(data, pnet.network, sample_weight)
+    sample = read_sample(data, network, sample_weight)
     if binary == "auto":
-        return fold_binary(poly, find_binary(sample))
-    return fold_binary(poly, given_binary(binary, sample, poly.feature_names))
+        poly = fold_binary(poly, find_binary(sample))
+    elif binary is not False:
+        poly = fold_binary(poly, given_binary(binary, sample, poly.feature_names))
+    if refit and pnet.card is not None and not keep_layers:
+        progress_reporter(progress)("refitting the terms")
+        return _mended(poly, network, sample, pnet.card)
+    return poly
+
+
+def _mended(poly: Polynomial, network: Network, sample: Sample, card: FidelityCard) -> Polynomial:
+    """Refit the terms, where that helps, and measure the fidelity again."""
+    summary = summarise(sample)
+    mended = correct(poly, network, sample, summary)
+    if mended is poly:
+        return poly
+    new = make_card(
+        network,
+        mended,
+        summary.held_out,
+        held_out=sample.hold_out,
+        per_layer=card.per_layer,
+        path=card.path,
+    )
+    return replace(mended, card=new)
 
 
 def polynomial_network(
@@ -171,7 +200,7 @@ def polynomial_network(
     >>> n2p.polynomial_network(net, 3).coefficient((2,))
     1.0
     """
-    order = 0 if isinstance(max_order, str) and max_order == "auto" else check_order(max_order)
+    order = _check_order(max_order)
     chosen = _choose(method, data, around)
     network = _named(read_network(model, after=after), data, feature_names, output_names)
     if chosen == "calibrated":
@@ -195,6 +224,11 @@ def polynomial_network(
     expansions = expand_taylor(network, order, orders, center)
     warn_if_outside(network, center)
     return PolynomialNetwork(network, expansions, order, chosen)
+
+
+def _check_order(max_order: int | str) -> int:
+    """Give the order, or 0 for one to be looked for."""
+    return 0 if isinstance(max_order, str) and max_order == "auto" else check_order(max_order)
 
 
 def _choose(method: str, data: Any, around: npt.ArrayLike | None) -> str:

@@ -198,7 +198,8 @@ class Traces:
         self._kept: list[Trace] | None = None
         if isinstance(sample, LocalSample) and numbers <= KEPT_NUMBERS:
             self._kept = list(self._walk.replayed(sample.rows))
-        self._stretched = list(_stretched(self._walk, sample, summary))
+        chosen = stretched_batches(sample, summary, order, network.n_features)
+        self._stretched = [self._walk.start(batch, STRETCH, share) for batch, share in chosen]
 
     def total(self, index: int, measure: Measure) -> Sums:
         """Sum a measure of layer ``index`` over all rows; the stretched ones come last.
@@ -232,15 +233,17 @@ def _add_up(walk: Walk, traces: Iterable[Trace], measure: Measure) -> Sums:
     return total or Sums(())
 
 
-def _stretched(walk: Walk, sample: Sample, summary: Summary) -> Iterator[Trace]:
-    """Stretch an even choice of about STRETCH_ROWS rows."""
+def stretched_batches(
+    sample: Sample, summary: Summary, order: int, n_features: int
+) -> list[tuple[Batch, float]]:
+    """Choose about STRETCH_ROWS rows evenly, and the weight of each when it is stretched."""
     stride = max(1, summary.n_rows // STRETCH_ROWS)
     # About the chance that a new row leaves the range of some input; more for higher orders.
-    chance = 0.5 * (walk.order - 1) * walk.network.n_features / summary.n_rows
+    chance = 0.5 * (order - 1) * n_features / summary.n_rows
     share = min(STRETCH_SHARE, chance) * stride
-    if share > 0.0:
-        for batch in sample.over(partial(_thinned, stride=stride), add):
-            yield walk.start(batch, STRETCH, share)
+    if share <= 0.0:
+        return []
+    return [(batch, share) for batch in sample.over(partial(_thinned, stride=stride), add)]
 
 
 def _thinned(rows: Rows, stride: int) -> list[Batch]:

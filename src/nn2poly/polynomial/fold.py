@@ -8,15 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from nn2poly.algebra.graded import FloatArray
 from nn2poly.algebra.monomials import IntArray, rank
 from nn2poly.polynomial.sparse import sum_duplicates
 from nn2poly.polynomial.terms import Terms, offsets
 
+BoolArray = npt.NDArray[np.bool_]
+
 
 def fold_terms(
-    terms: Terms, coefficients: FloatArray, factors: Sequence[Sequence[int]]
+    terms: Terms,
+    coefficients: FloatArray,
+    factors: Sequence[Sequence[int]],
+    never: Sequence[tuple[int, int]] = (),
 ) -> tuple[IntArray, FloatArray]:
     """Fold the terms of features that are 0 or 1.
 
@@ -27,6 +33,8 @@ def fold_terms(
     factors
         Groups of features of which at most one is 1; a binary feature of its own is a group
         of one.
+    never
+        Further pairs of binary features that are never both 1.
 
     Returns
     -------
@@ -41,29 +49,35 @@ def fold_terms(
     (array([0, 1]), array([[0.],
            [7.]]))
     """
-    group = np.full(terms.n_features, -1, dtype=np.intp)
-    for number, factor in enumerate(factors):
-        group[list(factor)] = number
+    binary = np.zeros(terms.n_features, dtype=bool)
+    apart = np.zeros((terms.n_features, terms.n_features), dtype=bool)
+    for factor in factors:
+        members = list(factor)
+        binary[members] = True
+        apart[np.ix_(members, members)] = True
+    for a, b in never:
+        apart[a, b] = apart[b, a] = True
+    np.fill_diagonal(apart, False)
     begin = offsets(terms.n_features, terms.max_order)
     positions, rows = [], []
     for here, variables in terms.by_degree():
-        for chosen, folded in _fold(variables, group):
+        for chosen, folded in _fold(variables, binary, apart):
             place = begin[folded.shape[1]] + rank(folded, terms.n_features)
             positions.append(place)
             rows.append(coefficients[here][chosen])
     return sum_duplicates(np.concatenate(positions), np.concatenate(rows))
 
 
-def _fold(variables: IntArray, group: IntArray) -> list[tuple[IntArray, IntArray]]:
+def _fold(
+    variables: IntArray, binary: BoolArray, apart: BoolArray
+) -> list[tuple[IntArray, IntArray]]:
     """Reduce monomials (n, d): those kept, by number of powers that fold away."""
-    groups = group[variables]
     repeated = np.zeros(variables.shape, dtype=bool)
-    repeated[:, 1:] = (variables[:, 1:] == variables[:, :-1]) & (groups[:, 1:] >= 0)
+    repeated[:, 1:] = (variables[:, 1:] == variables[:, :-1]) & binary[variables[:, 1:]]
     possible = np.ones(len(variables), dtype=bool)
     for a in range(variables.shape[1]):
         for b in range(a):
-            both = (groups[:, a] == groups[:, b]) & (groups[:, a] >= 0)
-            possible &= ~(both & (variables[:, a] != variables[:, b]))
+            possible &= ~apart[variables[:, a], variables[:, b]]
     counts = repeated.sum(axis=1)
     result = []
     for count in np.unique(counts[possible]).tolist():

@@ -379,7 +379,9 @@ class Polynomial:
             coefficients=values, positions=positions, center=new_center, scale=new_scale
         )
 
-    def fold(self, factors: Sequence[Sequence[Any]]) -> Polynomial:
+    def fold(
+        self, factors: Sequence[Sequence[Any]], *, never: Sequence[tuple[Any, Any]] = ()
+    ) -> Polynomial:
         """Fold features that are 0 or 1 in the polynomial's own coordinates.
 
         u² is u, and products of two features of one factor vanish; on data that obey this,
@@ -390,6 +392,8 @@ class Polynomial:
         factors
             Groups of features (indices or names) of which at most one is 1; a binary feature
             of its own is a group of one.
+        never
+            Further pairs of binary features that are never both 1: their products vanish.
 
         Examples
         --------
@@ -398,7 +402,8 @@ class Polynomial:
         ('smoker', 1, 7.0)
         """
         groups = [parse_term(tuple(factor), self.feature_names) for factor in factors]
-        positions, values = fold_terms(self.terms, self.coefficients, groups)
+        pairs = [(a, b) for a, b in (parse_term(pair, self.feature_names) for pair in never)]
+        positions, values = fold_terms(self.terms, self.coefficients, groups, pairs)
         return self._with(coefficients=values, positions=positions)
 
     def truncate(self, max_order: int) -> Polynomial:

@@ -1,0 +1,116 @@
+"""The last refit mends what the layers could not, and is left out where it does not help."""
+
+from __future__ import annotations
+
+import dask.array
+import numpy as np
+import pytest
+
+import nn2poly as n2p
+from nn2poly.conversion import correction
+
+
+def one_hot_rows(n, seed=0, levels=6):
+    """Draw two numbers and a factor with as many levels, coded as 0/1 columns."""
+    rng = np.random.default_rng(seed)
+    level = rng.choice(levels, n, p=np.arange(1, levels + 1) / np.arange(1, levels + 1).sum())
+    return np.hstack([rng.normal(size=(n, 2)), np.eye(levels)[level]])
+
+
+@pytest.fixture(scope="module")
+def network(make_network):
+    return make_network(2, (8, 20, 15, 2), "relu", spread=3.0, bias=1.0)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return one_hot_rows(3000)
+
+
+@pytest.fixture(scope="module")
+def pair(network, rows):
+    """Convert with and without the last refit."""
+    without = n2p.polynomial_network(network, 2, data=rows)
+    return n2p.convert(network, 2, data=rows), without
+
+
+def test_new_rows_are_followed_better(network, pair):
+    new = one_hot_rows(4000, seed=1)
+    inside = ~np.any((new < pair[0].low) | (new > pair[0].high), axis=1)
+    mended, without = (n2p.fidelity(network, p, new[inside]).r2 for p in pair)
+    assert mended > without + 0.002
+
+
+def test_the_card_is_that_of_the_refitted_polynomial(network, rows, pair):
+    mended, without = pair
+    assert mended.card.r2 > without.card.r2
+    assert mended.card.n_rows == without.card.n_rows
+    assert mended.card.per_layer == without.card.per_layer
+
+
+def test_it_is_left_out_on_request_and_with_kept_layers(network, rows):
+    plain = n2p.polynomial_network(network, 2, data=rows, refit=False).expand()
+    found = n2p.convert(network, 2, data=rows, refit=False, binary=False)
+    np.testing.assert_array_equal(found.coefficients, plain.coefficients)
+    kept = n2p.convert(network, 2, data=rows, keep_layers=True, binary=False)
+    last = kept.layers[-1].output.coefficients
+    np.testing.assert_allclose(kept.coefficients, last, atol=1e-12)
+
+
+def test_too_many_terms_are_left_alone(monkeypatch, network, rows):
+    monkeypatch.setattr(correction, "MAX_TERMS", 10)
+    found = n2p.convert(network, 2, data=rows, binary=False)
+    expected = n2p.polynomial_network(network, 2, data=rows).expand()
+    np.testing.assert_array_equal(found.coefficients, expected.coefficients)
+
+
+def test_a_polynomial_that_leaves_nothing_is_left_alone(make_network):
+    network = make_network(3, (3, 4, 1), "linear")
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    found = n2p.convert(network, 2, data=X)
+    np.testing.assert_allclose(found.predict(X), network.predict(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("all_folds", [True, False])
+def test_parts_elsewhere_give_the_same(monkeypatch, network, rows, all_folds):
+    monkeypatch.setattr(correction, "ALL_FOLDS_TERMS", 600 if all_folds else 5)
+    expected = n2p.convert(network, 2, data=rows)
+    found = n2p.convert(network, 2, data=dask.array.from_array(rows, chunks=(700, 8)))
+    scale = np.abs(expected.coefficients).max()
+    np.testing.assert_allclose(found.coefficients / scale, expected.coefficients / scale, atol=1e-8)
+
+
+def test_weights_are_heard(network, rows):
+    weights = np.where(rows[:, 2] == 1, 0.0, 1.0)
+    kept = rows[weights > 0]
+    found = n2p.convert(network, 1, data=rows, sample_weight=weights, binary=False)
+    other = n2p.convert(network, 1, data=kept, binary=False)
+    # Other rows are dealt to other folds, so only nearly the same.
+    np.testing.assert_allclose(found.predict(kept), other.predict(kept), atol=1.0)
+    everywhere = n2p.convert(network, 1, data=rows, binary=False)
+    assert n2p.fidelity(network, found, kept).r2 > n2p.fidelity(network, everywhere, kept).r2
+
+
+# ---- products that the data never show ----------------------------------------------------------
+
+
+def test_two_flags_that_are_never_both_on_have_no_product(make_network):
+    rng = np.random.default_rng(0)
+    day = rng.choice(3, 1000, p=[0.1, 0.6, 0.3])
+    X = np.column_stack([rng.normal(size=1000), day == 0, day == 1]).astype(float)
+    names = ["hour", "holiday", "workingday"]
+    network = make_network(5, (3, 10, 1), "relu", spread=2.0).named(names)
+    poly = n2p.convert(network, 3, data=X)
+    assert not [name for name in poly.term_names() if "holiday" in name and "workingday" in name]
+    whole = n2p.convert(network, 3, data=X, binary=False, refit=False)
+    folded = n2p.convert(network, 3, data=X, refit=False)
+    np.testing.assert_allclose(folded.predict(X), whole.predict(X), rtol=1e-9, atol=1e-9)
+
+
+def test_rare_flags_that_never_met_by_chance_keep_their_product(make_network):
+    X = np.zeros((300, 3))
+    X[:, 0] = np.random.default_rng(0).normal(size=300)
+    X[:5, 1], X[5:12, 2] = 1.0, 1.0
+    names = ["x", "a", "b"]
+    poly = n2p.convert(make_network(5, (3, 6, 1)).named(names), 2, data=X)
+    assert "a b" in poly.term_names()
