@@ -59,6 +59,10 @@ _LATER = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, "__version__"})
+
+
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'nn2poly' has no attribute {name!r}")
