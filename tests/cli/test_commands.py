@@ -100,6 +100,35 @@ def test_predict_gives_what_the_polynomial_gives_to_the_last_digit(ready, call):
     np.testing.assert_array_equal(out["price"], n2p.load("poly.json").predict(rows[FEATURES]))
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_a_kept_column_with_the_name_of_the_output_stands_beside_the_prediction(
+    ready, call, ending
+):
+    words = ["predict", "poly.json", "-d", "new.csv", "--keep", "price", "--keep", "price"]
+    run = call(*words, "-o", f"out.{ending}")
+    assert "Note: The column 'price' is kept as it was" in run.stderr
+    out, rows = getattr(pd, f"read_{ending}")(f"out.{ending}"), pd.read_csv("new.csv")
+    assert list(out) == ["price", "price (predicted)"]
+    np.testing.assert_array_equal(out["price"], rows["price"])
+    expected = n2p.load("poly.json").predict(rows[FEATURES])
+    np.testing.assert_array_equal(out["price (predicted)"], expected)
+
+
+def test_a_new_name_of_a_prediction_is_one_that_is_free(ready, call_json):
+    outputs = ["age", "age (predicted)"]
+    n2p.Polynomial([[1.0, 3.0], [2.0, 4.0]], 1, ["dose"], outputs).save("two.json")
+    pd.DataFrame({"age": [5.0], "dose": [1.0]}).to_csv("one.csv", index=False)
+    answer = call_json("predict", "two.json", "-d", "one.csv", "--keep", "age")
+    assert answer["columns"] == ["age", "age (predicted) (predicted)", "age (predicted)"]
+    assert answer["rows"] == [[5.0, 3.0, 7.0]]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_a_column_that_is_kept_twice_is_written_once(ready, call_json, ending):
+    words = ["predict", "poly.json", "-d", "new.csv", "--keep", "age", "--keep", "age"]
+    assert call_json(*words, "-o", f"out.{ending}")["columns"] == ["age", "price"]
+
+
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
 def test_predict_writes_binary_tables(ready, call, ending):
     call("predict", "poly.json", "-d", "new.csv", "-o", f"out.{ending}")
@@ -183,6 +212,14 @@ def test_export_prints_text_alone(ready, call, language, sign):
     assert out.stderr == ""
     call("export", "poly.json", "--to", language, "-o", "out.txt")
     assert (ready / "out.txt").read_text(encoding="utf-8") == out.stdout
+
+
+def test_export_offers_the_languages_of_the_library_and_names_them_in_its_help(ready, call):
+    refusal = call("export", "poly.json", "--to", "cobol", code=1).stderr
+    shown = " ".join(call("export", "--help").stdout.split())
+    for language in n2p.export.LANGUAGES:
+        assert repr(language) in refusal
+        assert re.search(rf"\b{language}\b", shown)
 
 
 def test_exported_onnx_runs_and_agrees(ready, call):
@@ -303,7 +340,8 @@ def test_json_is_one_document_with_the_version_and_remarks(ready, call):
     assert set(document) >= {"command", "warnings", "rows"}
 
 
-def test_a_warning_is_one_line_on_standard_error_and_in_the_document(ready, call):
+def test_a_warning_is_one_line_on_standard_error_and_in_the_document(ready, call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")  # of the terminal that a program around this one is in
     rows = pd.read_csv("new.csv").assign(age=1000.0)
     rows.to_csv("far.csv", index=False)
     out = call("predict", "poly.json", "-d", "far.csv", "--json")

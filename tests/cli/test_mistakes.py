@@ -11,8 +11,8 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.cli import command as commands
-from nn2poly.cli import writing
 from nn2poly.errors import StorageError
+from nn2poly.files import replacing
 
 CONVERT = ("convert", "model.skops", "-d", "train.csv")
 
@@ -247,14 +247,15 @@ def test_a_folder_that_is_not_there_is_named(here, call):
 
 
 def test_nothing_is_left_behind_when_writing_fails(tmp_path):
-    def fail(path):
-        path.write_text("half")
-        raise OSError(28, "No space left on device")
+    def half():
+        with replacing(target) as path:
+            path.write_text("half")
+            raise OSError(28, "No space left on device")
 
     target = tmp_path / "out.csv"
     target.write_text("old")
     with pytest.raises(StorageError, match="No space left"):
-        writing.write_atomically(target, fail)
+        half()
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("out.csv", "old")]
 
 

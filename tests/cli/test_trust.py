@@ -169,6 +169,11 @@ SPEC = json.dumps([1, {"type": "collections.defaultdict", "context": "{}", "chil
     [
         ({MODEL: in_json("expr_str", EXPRESSION)}, "the expression"),
         ({MODEL: in_json("expr_str", "Symbol('s1').func")}, "the expression"),
+        ({MODEL: in_json("expr_str", "9**9**9**9")}, "the expression"),
+        ({MODEL: in_json("expr_str", "9* *9")}, "the expression"),
+        ({MODEL: in_json("expr_str", "Symbol('s0')**9")}, "the expression"),
+        ({MODEL: in_json("expr_str", "9" * 13)}, "the expression"),
+        ({MODEL: in_json("expr_str", "999999*" * 200 + "9")}, "the expression"),
         ({MODEL: in_json("target", "torch.serialization.os.system")}, "the operation"),
         ({MODEL: in_json("target", "#other:op")}, "the operation"),
         ({MODEL: in_json("in_spec", SPEC)}, "the containers 'collections.defaultdict'"),
@@ -197,6 +202,11 @@ def test_the_expression_of_that_test_would_run_with_trust(shelf, tmp_path, monke
     with pytest.raises(NN2PolyError):
         load_network(bad, trust=True)
     assert (tmp_path / "went_off").exists()
+
+
+def test_a_size_that_is_a_product_around_a_symbol_passes(shelf, tmp_path):
+    edit = {MODEL: in_json("expr_str", "2*Symbol('s99', integer=True)*3 + 999999999999")}
+    clean_archive(changed(shelf / "model.pt2", tmp_path / "good.pt2", edit))
 
 
 def test_a_pickle_in_the_example_inputs_is_thrown_away(shelf, tmp_path):

@@ -59,8 +59,8 @@ def test_deep_brackets_are_refused_with_a_remedy_that_works():
 def test_cells_go_by_order_or_by_name():
     poly = Polynomial([[1.0], [2.0], [3.0]], 1, ["a", "b"])
     assert export.excel(poly, cells=["$C$4", "Rates!B2"])["y"] == "=1+2*$C$4+3*Rates!B2"
-    assert export.excel(poly, cells={"b": "'My sheet'!B2", "a": "rate"})["y"] == (
-        "=1+2*rate+3*'My sheet'!B2"
+    assert export.excel(poly, cells={"b": "'My sheet!'!B2", "a": "xfd$1048576"})["y"] == (
+        "=1+2*xfd$1048576+3*'My sheet!'!B2"
     )
 
 
@@ -76,6 +76,19 @@ def test_cells_go_by_order_or_by_name():
         ["A2", "B2)+(1"],
         ["A2", ""],
         ["A2", 3],
+        ["2", "3"],
+        ["A2", "B"],
+        ["A2", "B0"],
+        ["A2", "B02"],
+        ["A2", "$$B2"],
+        ["A2", "XFE2"],
+        ["A2", "B1048577"],
+        ["A2", "rate"],
+        ["A2", "B2:B9"],
+        ["A2", "B\N{ARABIC-INDIC DIGIT TWO}"],
+        ["A2", "!B2"],
+        ["A2", "Q1!B2"],
+        ["A2", "My sheet!B2"],
     ],
 )
 def test_cells_that_are_no_references_are_refused(cells):

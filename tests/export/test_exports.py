@@ -75,9 +75,16 @@ def test_the_table_of_languages_gives_the_content_of_files(make):
         content = language.content(poly)
         if name == "onnx":
             assert isinstance(content, bytes)
+            assert language.outputs is None
         else:
-            assert language.outputs is getattr(export, name)
+            expected = {key: str(text) for key, text in getattr(export, name)(poly).items()}
+            assert language.outputs(poly) == expected
             assert content.endswith("\n")
+
+
+def test_every_text_export_is_in_the_table_of_languages():
+    others = {"LANGUAGES", "Language", "sklearn", "sql_select"}
+    assert set(export.LANGUAGES) == set(export.__all__) - others
 
 
 def test_the_files_of_source_hold_all_functions(make):

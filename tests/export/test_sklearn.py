@@ -109,9 +109,34 @@ def test_only_polynomials_are_exported(wrong):
         n2p.export.sklearn(wrong)
 
 
-def test_without_a_polynomial_there_is_nothing_to_fit():
-    with pytest.raises(InvalidInputError, match="no polynomial"):
-        FixedPolynomialRegressor().fit([[1.0]])
+CALLS = [
+    (FixedPolynomialRegressor, "fit"),
+    (FixedPolynomialRegressor, "predict"),
+    (FixedPolynomialClassifier, "fit"),
+    (FixedPolynomialClassifier, "predict"),
+    (FixedPolynomialClassifier, "predict_proba"),
+    (FixedPolynomialClassifier, "decision_function"),
+]
+
+
+@pytest.mark.parametrize(("kind", "method"), CALLS)
+@pytest.mark.parametrize("wrong", [None, "poly.json"])
+def test_without_a_polynomial_there_is_nothing_to_fit_or_predict_with(kind, method, wrong):
+    with pytest.raises(InvalidInputError, match="no polynomial") as error:
+        getattr(kind(wrong), method)([[1.0]])
+    assert "export.sklearn" in error.value.remedy
+
+
+@pytest.mark.parametrize(("kind", "method"), CALLS)
+def test_a_link_of_the_other_kind_is_refused(kind, method):
+    links = ["identity"] if kind is FixedPolynomialClassifier else ["sigmoid", "softmax"]
+    for link in links:
+        model = kind(random_poly(2, 1, 1 if link == "sigmoid" else 2, link=link))
+        with pytest.raises(InvalidInputError, match=f"found: '{link}'"):
+            getattr(model, method)([[1.0, 2.0]])
+
+
+def test_an_estimator_without_a_polynomial_knows_no_features():
     assert not hasattr(FixedPolynomialRegressor(), "n_features_in_")
 
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "report": "Look at it",
     "predict": "Use it",
     "export": "Use it",
+    "reproduce": "The paper",
     "demo": "Help",
     "doctor": "Help",
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,8 +31,9 @@ def console(stream: TextIO) -> Console:
     >>> console(sys.stdout).print("no colour in a pipe", style="red")
     no colour in a pipe
     """
-    wide = {} if stream.isatty() or "COLUMNS" in os.environ else {"width": WIDE}
-    return Console(file=stream, highlight=False, soft_wrap=False, **wide)  # type: ignore[arg-type]
+    # COLUMNS is no edge of a pipe: whoever imports readline hands it to all children.
+    width = None if stream.isatty() else WIDE
+    return Console(file=stream, highlight=False, soft_wrap=False, width=width)
 
 
 def show(*parts: Any) -> None:

@@ -13,9 +13,9 @@ from nn2poly.arguments import check_choice
 from nn2poly.cli.command import Answer, command
 from nn2poly.cli.options import Force, PolyArgument
 from nn2poly.cli.polynomials import load_polynomial
-from nn2poly.cli.writing import check_target, write_atomically
+from nn2poly.cli.writing import check_target
 from nn2poly.errors import InvalidInputError
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.files import write_whole
 
 
 @command(
@@ -55,7 +55,7 @@ def export(
 
     A classifier gives its raw outputs, before the link.
     """
-    languages = {**n2p.export.LANGUAGES, "sympy": n2p.export.Language(".txt", _sympy_text)}
+    languages = n2p.export.LANGUAGES
     language = languages[check_choice(to.lower(), sorted(languages), name="language")]
     if output is not None:
         check_target(output, (), force=force)
@@ -65,18 +65,12 @@ def export(
     content = language.content(polynomial.rebase() if raw else polynomial)
     data = content if isinstance(content, bytes) else content.encode()
     if output is not None:
-        write_atomically(output, lambda path: path.write_bytes(data))
+        write_whole(output, data)
         found = {"to": to.lower(), "file": str(output), "n_bytes": len(data)}
         return Answer(found, (f"Wrote {output}: {polynomial.n_terms:,} terms as {to.lower()}.",))
     if isinstance(content, bytes):
         raise _binary(to, sys.stdout.isatty())
     return Answer({"to": to.lower(), "text": content}, raw=content)
-
-
-def _sympy_text(poly: Polynomial) -> str:
-    return "".join(
-        f"{name} = {expression}\n" for name, expression in n2p.export.sympy(poly).items()
-    )
 
 
 def _binary(to: str, terminal: bool) -> InvalidInputError:

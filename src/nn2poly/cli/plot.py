@@ -25,8 +25,9 @@ from nn2poly.cli.options import (
     Trust,
 )
 from nn2poly.cli.polynomials import load_inputs, load_polynomial
-from nn2poly.cli.writing import check_target, write_atomically
+from nn2poly.cli.writing import check_target
 from nn2poly.errors import InvalidInputError
+from nn2poly.files import replacing
 from nn2poly.network.network import Network
 from nn2poly.polynomial.polynomial import Polynomial
 
@@ -176,7 +177,8 @@ def plot(
         given = {key: value for key, value in options.items() if value is not None}
         step("drawing")
         drawn = KINDS[name].draw(Request(polynomial, network, X, features, row, given))
-        write_atomically(target, lambda path: save_figure(drawn, path))
+        with replacing(target) as path:
+            save_figure(drawn, path)
     return Answer({"kind": name, "figure": str(target)}, (f"Wrote {target}.",))
 
 

@@ -10,19 +10,22 @@ import typer
 
 from nn2poly.arguments import plural
 from nn2poly.cli.columns import choose_inputs
-from nn2poly.cli.command import Answer, command
+from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
 from nn2poly.cli.data import read_table
 from nn2poly.cli.options import DataOption, Force, PolyArgument, TableOptions
 from nn2poly.cli.polynomials import load_polynomial
-from nn2poly.cli.writing import check_target, write_atomically
+from nn2poly.cli.writing import check_target
 from nn2poly.errors import InvalidInputError
+from nn2poly.files import replacing
 from nn2poly.polynomial.polynomial import Polynomial
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TABLES = (".csv", ".parquet", ".feather")
+# Added to the name of a prediction where a column that is kept has it already.
+SUFFIX = " (predicted)"
 
 
 @command(
@@ -71,16 +74,17 @@ def predict(
         polynomial = load_polynomial(poly)
         step("reading the data")
         frame, _ = read_table(data, table)
-        kept = _kept(frame, keep or [])
-        inputs = frame.drop(columns=[c for c in keep or () if c not in polynomial.feature_names])
+        kept = _kept(frame, list(dict.fromkeys(keep or ())))
+        inputs = frame.drop(columns=[c for c in kept if c not in polynomial.feature_names])
         names, skip = polynomial.feature_names, table.skip_missing
         X = choose_inputs(inputs, data, polynomial.n_features, names, skip_missing=skip)
         step("predicting")
-        result = kept.join(_predictions(polynomial, X, proba, label))
+        result = _beside(kept, _predictions(polynomial, X, proba, label))
     columns = list(result.columns)
     found = {"n_rows": len(result), "columns": columns}
     if output is not None:
-        write_atomically(output, lambda path: _write(result, path))
+        with replacing(output) as path:
+            _write(result, path)
         line = f"Wrote {output}: {plural(len(result), 'row')}, columns {', '.join(columns)}."
         return Answer({**found, "file": str(output)}, (line,))
     rows = result.astype(object).where(result.notna(), None).to_numpy().tolist()
@@ -113,6 +117,19 @@ def _predictions(poly: Polynomial, X: pd.DataFrame, proba: bool, label: bool) ->
         raw = np.asarray(poly.predict(X)).reshape(len(X), -1)
         columns |= dict(zip(poly.output_names, raw.T, strict=True))
     return pandas.DataFrame(columns, index=X.index)
+
+
+def _beside(kept: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
+    """Join both; a prediction whose name is taken by a column that is kept gets another."""
+    taken, names = {*kept.columns, *predictions.columns}, {}
+    for name in predictions.columns.intersection(kept.columns):
+        free = f"{name}{SUFFIX}"
+        while free in taken:
+            free += SUFFIX
+        taken.add(free)
+        names[name] = free
+        note(f"The column {name!r} is kept as it was; the prediction is called {free!r}.")
+    return kept.join(predictions.rename(columns=names))
 
 
 def _classes(poly: Polynomial, count: int) -> list[str]:

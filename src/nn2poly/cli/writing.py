@@ -1,14 +1,12 @@
-"""Write files whole or not at all, and none over another unasked."""
+"""Check where a result is to be written: no file goes over another unasked."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from nn2poly.arguments import check_choice
 from nn2poly.errors import InvalidInputError
-from nn2poly.files import replacing
 
 
 def check_target(path: Path, endings: tuple[str, ...], *, force: bool) -> Path:
@@ -52,20 +50,6 @@ def check_target(path: Path, endings: tuple[str, ...], *, force: bool) -> Path:
     if not os.access(folder, os.W_OK):
         remedy = "choose another folder with -o"
         raise _refusal(path, "a folder that may be written", "no permission", remedy)
-    return path
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
-    """Let ``write`` fill a temporary file beside the path, then move it there.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_atomically(Path(folder) / "a.txt", lambda p: p.write_text("whole")).read_text()
-    'whole'
-    """
-    with replacing(path) as temporary:
-        write(temporary)
     return path
 
 

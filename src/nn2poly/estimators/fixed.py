@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length
 
 from nn2poly.arguments import default_names
 from nn2poly.errors import InvalidInputError
@@ -20,6 +20,8 @@ FloatArray = npt.NDArray[np.float64]
 
 class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
     """Base of `FixedPolynomialRegressor` and `FixedPolynomialClassifier`; see there."""
+
+    links: ClassVar[tuple[str, ...]]
 
     def __init__(self, polynomial: Polynomial | None = None) -> None:
         self.polynomial = polynomial
@@ -37,13 +39,13 @@ class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         self
+
+        Raises
+        ------
+        InvalidInputError
+            When there is no polynomial, or its link is for the other kind of estimator, or
+            the data do not fit it. Predictions raise the same.
         """
-        if self.polynomial is None:
-            raise InvalidInputError(
-                "There is no polynomial to predict with.",
-                where="polynomial",
-                remedy="nn2poly.export.sklearn(poly); or PolynomialRegressor, which learns one",
-            )
         rows = self._rows(X)
         if y is not None:
             check_consistent_length(rows, y)
@@ -67,10 +69,30 @@ class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
             raise AttributeError("there is no polynomial")
         return self.polynomial
 
+    def _usable(self) -> Polynomial:
+        """Give the polynomial, checked here since scikit-learn wants no checks in __init__."""
+        given: Any = self.polynomial
+        if not isinstance(given, Polynomial):
+            raise InvalidInputError(
+                "There is no polynomial to predict with.",
+                where="polynomial",
+                expected="a Polynomial",
+                found=type(given).__name__,
+                remedy="nn2poly.export.sklearn(poly); or PolynomialRegressor, which learns one",
+            )
+        if given.link not in self.links:
+            raise InvalidInputError(
+                f"{type(self).__name__} does not suit the link of this polynomial.",
+                where="polynomial",
+                expected=" or ".join(map(repr, self.links)),
+                found=repr(given.link),
+                remedy="nn2poly.export.sklearn(poly) chooses the estimator that does",
+            )
+        return given
+
     def _rows(self, X: Any) -> FloatArray:
         """Check inputs: a frame is matched by name, anything else as scikit-learn does."""
-        check_is_fitted(self)
-        poly = self._known()
+        poly = self._usable()
         table = X if frame_columns(X) is not None else check_array(X, estimator=self)
         names = matching_names(table, poly.feature_names)
         if names is None or frame_columns(X) is None:
@@ -117,6 +139,8 @@ class FixedPolynomialRegressor(RegressorMixin, FixedPolynomial):  # type: ignore
     array([7.])
     """
 
+    links = ("identity",)
+
     def predict(self, X: Any) -> FloatArray:
         """Predict: (n,), or (n, n_outputs)."""
         raw = self._raw(X)
@@ -145,6 +169,8 @@ class FixedPolynomialClassifier(ClassifierMixin, FixedPolynomial):  # type: igno
     array(['yes', 'no'], dtype='<U3')
     """
 
+    links = ("sigmoid", "softmax")
+
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The classes: of the polynomial, or 0, 1, …."""
@@ -167,7 +193,7 @@ class FixedPolynomialClassifier(ClassifierMixin, FixedPolynomial):  # type: igno
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Choose the most probable class: (n,); or 0 and 1 for each label (n, n_labels)."""
-        return self._known().predict_label(self._rows(X))
+        return self._usable().predict_label(self._rows(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

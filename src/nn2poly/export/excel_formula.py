@@ -17,8 +17,10 @@ from nn2poly.polynomial.polynomial import Polynomial
 MAX_CHARACTERS = 8192
 MAX_NESTING = 64
 MAX_COLUMNS = 16_384
-# A2, $A$2, a defined name, Sheet1!A2, 'My sheet'!A2: nothing that could hold an operator.
-REFERENCE = re.compile(r"(?:(?:[^\W\d][\w.]*|'(?:[^'\[\]*?:/\\]|'')+')!)?[$\w][$\w.]*")
+MAX_ROWS = 1_048_576
+# A2 or $A$2; behind Sheet1! or 'My sheet'!: nothing that could hold an operator.
+CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([1-9][0-9]{0,6})")
+SHEET = re.compile(r"[^\W\d][\w.]*|'(?:[^'\[\]*?:/\\]|'')+'")
 
 
 def _number(value: float) -> str:
@@ -95,9 +97,31 @@ def _references(poly: Polynomial, cells: Sequence[str] | Mapping[str, str] | Non
         raise _bad_cells(
             f"{len(names)} cells", f"{cells!r}" if isinstance(cells, str) else f"{len(cells)}"
         )
-    if bad := [c for c in cells if not (isinstance(c, str) and REFERENCE.fullmatch(c))]:
+    if bad := [c for c in cells if not (isinstance(c, str) and _is_reference(c))]:
         raise _bad_cells("references such as A2, $B$4 or Sheet1!C2", listed(bad))
     return list(cells)
+
+
+def _is_reference(text: str) -> bool:
+    """Tell whether a text is the reference of one cell, with or without its sheet.
+
+    Examples
+    --------
+    >>> [_is_reference(text) for text in ("A2", "'Q1'!$B$4", "Q1!B4", "2", "rate", "XFE1")]
+    [True, True, False, False, False, False]
+    """
+    sheet, mark, cell = text.rpartition("!")
+    # Excel wants quotes around a sheet that is called like a cell.
+    named = SHEET.fullmatch(sheet) is not None and not _is_cell(sheet)
+    return _is_cell(cell) and (named or not mark)
+
+
+def _is_cell(text: str) -> bool:
+    if (match := CELL.fullmatch(text)) is None:
+        return False
+    column, row = match[1].upper(), int(match[2])
+    last = _column(MAX_COLUMNS - 1)
+    return (len(column), column) <= (len(last), last) and row <= MAX_ROWS
 
 
 def _bad_cells(expected: str, found: str) -> InvalidInputError:

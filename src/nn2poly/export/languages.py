@@ -11,6 +11,7 @@ from nn2poly.export.latex_formula import latex
 from nn2poly.export.onnx_model import onnx_bytes
 from nn2poly.export.python_source import python
 from nn2poly.export.sql_expression import sql, sql_select
+from nn2poly.export.sympy_expression import sympy
 from nn2poly.polynomial.polynomial import Polynomial
 
 
@@ -50,6 +51,14 @@ def _joined(outputs: Callable[[Polynomial], dict[str, str]], between: str, suffi
     return Language(suffix, content, outputs)
 
 
+def _sympy_texts(poly: Polynomial) -> dict[str, str]:
+    return {name: str(expression) for name, expression in sympy(poly).items()}
+
+
+def _sympy_lines(poly: Polynomial) -> str:
+    return "".join(f"{name} = {text}\n" for name, text in _sympy_texts(poly).items())
+
+
 # A file of SQL is a whole SELECT from a table called data.
 LANGUAGES = {
     "c": _joined(c, "\n", ".c"),
@@ -59,4 +68,5 @@ LANGUAGES = {
     "onnx": Language(".onnx", onnx_bytes),
     "python": _joined(python, "\n\n", ".py"),
     "sql": Language(".sql", lambda poly: sql_select(poly, "data") + "\n", sql),
+    "sympy": Language(".txt", _sympy_lines, _sympy_texts),
 }

@@ -1,0 +1,64 @@
+"""What an experiment is: settings, a run, figures and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nn2poly.paper.claims import Claim
+from nn2poly.paper.store import Tables
+from nn2poly.paper.work import Work
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What a run gives.
+
+    Parameters
+    ----------
+    tables
+        Rows by name of the table; each becomes a CSV file.
+    objects
+        What figures need beyond the tables: networks, polynomials, data.
+
+    Examples
+    --------
+    >>> Findings({"terms": [{"p": 2, "terms": 6}]}).tables["terms"][0]["terms"]
+    6
+    """
+
+    tables: Tables
+    objects: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One part of the paper.
+
+    Parameters
+    ----------
+    name
+        What it is called on the command line.
+    shows
+        The figures and tables of the paper that it makes again.
+    full, quick
+        Settings, frozen dataclasses with a ``seed``.
+    run
+        From settings and `Work` to `Findings`.
+    draw
+        From `Findings` to figures by file name.
+    claims
+        From tables to what they should show.
+    """
+
+    name: str
+    shows: str
+    full: Any
+    quick: Any
+    run: Callable[[Any, Work], Findings]
+    draw: Callable[[Findings], dict[str, Figure]]
+    claims: Callable[[Tables], list[Claim]]
