@@ -10,21 +10,24 @@ import nn2poly as n2p
 from nn2poly.conversion import correction
 
 
-def one_hot_rows(n, seed=0, levels=6):
-    """Draw two numbers and a factor with as many levels, coded as 0/1 columns."""
+LEVELS = 6
+
+
+def one_hot_rows(n, seed=0):
+    """Draw two numbers and two factors, coded as 0/1 columns."""
     rng = np.random.default_rng(seed)
-    level = rng.choice(levels, n, p=np.arange(1, levels + 1) / np.arange(1, levels + 1).sum())
-    return np.hstack([rng.normal(size=(n, 2)), np.eye(levels)[level]])
+    factors = [np.eye(LEVELS)[rng.choice(LEVELS, n)] for _ in range(2)]
+    return np.hstack([rng.normal(size=(n, 2)), *factors])
 
 
 @pytest.fixture(scope="module")
 def network(make_network):
-    return make_network(2, (8, 20, 15, 2), "relu", spread=3.0, bias=1.0)
+    return make_network(2, (2 + 2 * LEVELS, 20, 15, 2), "relu", spread=3.0, bias=1.0)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return one_hot_rows(3000)
+    return one_hot_rows(4000)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def test_new_rows_are_followed_better(network, pair):
     new = one_hot_rows(4000, seed=1)
     inside = ~np.any((new < pair[0].low) | (new > pair[0].high), axis=1)
     mended, without = (n2p.fidelity(network, p, new[inside]).r2 for p in pair)
-    assert mended > without + 0.002
+    assert mended > without + 0.02
 
 
 def test_the_card_is_that_of_the_refitted_polynomial(network, rows, pair):
@@ -64,6 +67,12 @@ def test_too_many_terms_are_left_alone(monkeypatch, network, rows):
     np.testing.assert_array_equal(found.coefficients, expected.coefficients)
 
 
+def test_few_rows_are_left_alone(network, rows):
+    found = n2p.convert(network, 2, data=rows[:900], binary=False)
+    expected = n2p.polynomial_network(network, 2, data=rows[:900]).expand()
+    np.testing.assert_array_equal(found.coefficients, expected.coefficients)
+
+
 def test_a_polynomial_that_leaves_nothing_is_left_alone(make_network):
     network = make_network(3, (3, 4, 1), "linear")
     X = np.random.default_rng(0).normal(size=(200, 3))
@@ -75,20 +84,9 @@ def test_a_polynomial_that_leaves_nothing_is_left_alone(make_network):
 def test_parts_elsewhere_give_the_same(monkeypatch, network, rows, all_folds):
     monkeypatch.setattr(correction, "ALL_FOLDS_TERMS", 600 if all_folds else 5)
     expected = n2p.convert(network, 2, data=rows)
-    found = n2p.convert(network, 2, data=dask.array.from_array(rows, chunks=(700, 8)))
+    found = n2p.convert(network, 2, data=dask.array.from_array(rows, chunks=(700, rows.shape[1])))
     scale = np.abs(expected.coefficients).max()
     np.testing.assert_allclose(found.coefficients / scale, expected.coefficients / scale, atol=1e-8)
-
-
-def test_weights_are_heard(network, rows):
-    weights = np.where(rows[:, 2] == 1, 0.0, 1.0)
-    kept = rows[weights > 0]
-    found = n2p.convert(network, 1, data=rows, sample_weight=weights, binary=False)
-    other = n2p.convert(network, 1, data=kept, binary=False)
-    # Other rows are dealt to other folds, so only nearly the same.
-    np.testing.assert_allclose(found.predict(kept), other.predict(kept), atol=1.0)
-    everywhere = n2p.convert(network, 1, data=rows, binary=False)
-    assert n2p.fidelity(network, found, kept).r2 > n2p.fidelity(network, everywhere, kept).r2
 
 
 # ---- products that the data never show ----------------------------------------------------------

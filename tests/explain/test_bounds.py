@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -57,6 +58,50 @@ def test_no_point_of_the_box_leaves_the_bounds(seed, p, order, k, splits):
     values = poly.predict(in_the_box(seed, low, high, 100)).reshape(-1, k)
     assert np.all(values >= found.low)
     assert np.all(values <= found.high)
+
+
+@pytest.mark.parametrize(
+    ("center", "scale"), [(2000.0, 10.0), (1e9, 1e-3), (-1.7e9, 1.0), (2000.0, 1e-6), (1e15, 1.0)]
+)
+@pytest.mark.parametrize("splits", [0, 3])
+def test_bounds_hold_at_the_corners_of_boxes_far_from_zero(center, scale, splits):
+    """Years: the middle of a box is rounded by much of its width."""
+    linear = n2p.Polynomial([[0.0], [1.0]], 1, ["year"], center=center, scale=scale)
+    cubic = n2p.Polynomial([[0.0], [1.0], [-2.0], [0.5]], 3, ["year"], center=center, scale=scale)
+    rng = np.random.default_rng(1)
+    for _ in range(40 if splits else 150):
+        low = center + 2 * scale * rng.normal()
+        high = low + scale * rng.exponential() * 0.1
+        for poly in (linear, cubic):
+            found = explain.bounds(poly, (low, high), splits=splits)
+            ends = poly.predict([[low], [high]])
+            assert found.low[0] <= ends.min()
+            assert ends.max() <= found.high[0]
+
+
+@pytest.mark.parametrize(("center", "scale"), [(2000.0, 10.0), (1e9, 1e-3), (1e15, 1.0)])
+def test_slopes_and_directions_hold_at_the_corners_of_boxes_far_from_zero(center, scale):
+    poly = n2p.Polynomial([[0.0], [0.0], [0.5]], 2, ["year"], center=center, scale=scale)
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        low = center + scale * (rng.random() - 0.3)
+        high = low + scale * rng.random()
+        found = explain.monotonicity(poly, (low, high))
+        slopes = explain.gradients(poly, [[low], [high]])
+        assert found.low[0, 0] <= slopes.min()
+        assert slopes.max() <= found.high[0, 0]
+        word = found.direction("year")
+        assert slopes.min() >= 0 or word != "increasing"
+        assert (slopes.min() < 0 < slopes.max()) or word != "neither"
+
+
+def test_the_coordinates_of_a_box_reach_both_of_its_ends():
+    poly = n2p.Polynomial([[0.0], [1.0]], 1, ["t"])
+    low, high = np.array([1e9]), np.array([np.nextafter(1e9, np.inf)])
+    boxed = in_box(poly, low, high)
+    middle, half = Fraction(boxed.center[0]), Fraction(boxed.scale[0])
+    assert middle - half <= Fraction(low[0])
+    assert middle + half >= Fraction(high[0])
 
 
 @pytest.mark.parametrize("p", [3, 54])
@@ -163,11 +208,26 @@ def test_a_box_may_be_flat():
         ({"f0": (0, 1)}, "no side for 'f1'"),
         ({"f0": 3, "f1": (0, 1)}, "not a pair"),
         (([0.0, 0.0, 0.0], 1.0), "2 of them"),
+        ({"f0": ("0", "1"), "f1": (0, 1)}, "side 'f0' of the box cannot be used"),
+        ({"f0": "01", "f1": (0, 1)}, "side 'f0' of the box cannot be used"),
+        ({"f0": (0, np.nan), "f1": (0, 1)}, "NaN"),
+        ({"f0": (0, 1, 2), "f1": (0, 1)}, "not a pair"),
+        (("0", "1"), "box"),
+        (np.array(3.0), "pair"),
+        (np.zeros((3, 2)), "pair"),
+        (np.array([["0", "0"], ["1", "1"]]), "box"),
     ],
 )
 def test_a_box_that_is_none_is_refused(box, message):
     with pytest.raises(InvalidInputError, match=message):
         explain.bounds(random_poly(0, 2, 2), box)
+
+
+def test_a_box_may_be_an_array():
+    poly = random_poly(0, 2, 2)
+    for box in (np.array([[0, 0], [1, 1.0]]), [[0, 0], [1, 1.0]], np.array([0.0, 1.0])):
+        found = explain.bounds(poly, box)
+        assert found.low == explain.bounds(poly, (0.0, 1.0)).low
 
 
 def test_an_unknown_side_of_the_box_is_refused():
@@ -265,5 +325,6 @@ def test_the_table_of_directions_lists_outputs_when_there_are_several():
     found = explain.monotonicity(random_poly(0, 2, 2, 3), (-1, 1))
     assert len(found.table()) == 6
     assert found.table().columns[0] == "output"
+    assert [row[:2] for row in found.table(2, output="y2")] == [("y2", "f0"), ("y2", "f1")]
     assert found.direction("f1", "y3") == found.directions[1, 2]
     assert "<table>" in found._repr_html_()

@@ -167,7 +167,7 @@ def test_one_row_of_a_folded_polynomial_still_gets_differences():
 
 
 def test_levels_of_a_factor_are_compared_with_the_first():
-    poly = random_poly(3, 4, 3, 2)
+    poly = random_poly(3, 4, 3, 2, coordinates=False).fold([["f1", "f2", "f3"]])
     rng = np.random.default_rng(2)
     level = rng.integers(0, 3, 60)
     X = np.column_stack([rng.normal(size=60), np.eye(3)[level]])
@@ -184,6 +184,34 @@ def test_levels_of_a_factor_are_compared_with_the_first():
     other = explain.marginal_effects(poly, X, binary=[["f3", "f1", "f2"]])
     np.testing.assert_allclose(other.values[:, 1], at(0) - at(2), rtol=1e-10, atol=1e-10)
     assert other.kinds[3] == "reference"
+
+
+def test_independent_binaries_of_few_rows_are_no_factor():
+    poly = n2p.Polynomial.from_terms(["a", "b"], [2.0, 3.0], ["a", "b"])
+    rows = [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    found = explain.marginal_effects(poly, rows)
+    assert found.kinds == ("0 → 1", "0 → 1")
+    np.testing.assert_array_equal(found.mean[:, 0], [2.0, 3.0])
+    assert explain.marginal_effects(poly, rows * 5).kinds == ("reference", "'a' → this")
+
+
+def test_features_that_share_a_term_are_no_factor_however_many_rows():
+    poly = n2p.Polynomial.from_terms(["a", "b", "c", "a b c"], [2.0, 3.0, 0.0, 4.0], list("abc"))
+    rows = np.column_stack([np.tile([[0.0, 1.0], [1.0, 0.0]], (20, 1)), np.linspace(0, 1, 40)])
+    found = explain.marginal_effects(poly, rows)
+    assert found.kinds == ("0 → 1", "0 → 1", "slope")
+    np.testing.assert_allclose(found.values[:, 0, 0], 2 + 4 * rows[:, 1] * rows[:, 2])
+    zero = n2p.Polynomial.from_terms(["a", "b", "a b"], [2.0, 3.0, 0.0], list("abc"))
+    assert explain.marginal_effects(zero, rows).kinds[0] == "reference"
+
+
+def test_a_level_that_is_never_seen_joins_no_factor():
+    """z is 0 or 1 at the ends and no term holds a square: one value is enough to be binary."""
+    poly = n2p.Polynomial.from_terms(
+        ["a", "b", "c"], [1.0, 2.0, 3.0], list("abc"), low=[0, 0, 0], high=[1, 1, 1]
+    )
+    rows = np.tile([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], (10, 1))
+    assert explain.marginal_effects(poly, rows).kinds == ("0 → 1",) * 3
 
 
 def test_binary_false_gives_slopes_for_all():
@@ -206,10 +234,12 @@ def test_a_wrong_list_of_binary_features_is_refused(binary, message):
 def test_the_table_of_effects_names_outputs_and_sorts_by_size():
     poly = random_poly(1, 3, 2, 2)
     effects = explain.marginal_effects(poly, np.random.default_rng(0).normal(size=(9, 3)))
-    table = effects.table("y2")
+    table = effects.table(output="y2")
     assert table.columns[:3] == ("output", "feature", "change")
     assert [abs(row[3]) for row in table] == sorted((abs(row[3]) for row in table), reverse=True)
     assert len(effects.table()) == 6
+    assert effects.table(2, output="y2").rows == table.rows[:2]
+    assert [row[0] for row in effects.table(1)] == ["y1", "y2"]
     assert "y2" in repr(effects)
     assert "<table>" in effects._repr_html_()
 

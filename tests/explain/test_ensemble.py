@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.neural_network import MLPRegressor
 
@@ -114,7 +115,7 @@ def test_what_cannot_be_put_side_by_side_is_refused(members):
 
 
 def test_the_table_starts_with_the_intercept_and_sorts_by_size():
-    table = explain.ensemble([random_poly(s) for s in range(3)]).table(4, "y2")
+    table = explain.ensemble([random_poly(s) for s in range(3)]).table(4, output="y2")
     assert table[0][0] == "1"
     sizes = [abs(row[2]) for row in table[1:]]
     assert len(sizes) == 4
@@ -140,7 +141,8 @@ def test_marginal_effects_of_several_networks_are_put_side_by_side():
     np.testing.assert_allclose(found.std, stacked.std(axis=0, ddof=1))
     assert found.feature_names == ("f0", "f1", "f2")
     assert found.sign_stability.min() >= 0.5
-    assert len(found.table("y2")) == 3
+    assert len(found.table(output="y2")) == 3
+    assert len(found.table(2)) == 2
 
 
 def test_shapley_values_of_several_networks_are_put_side_by_side():
@@ -170,3 +172,80 @@ def test_only_explanations_by_row_feature_and_output_have_a_table():
     with pytest.raises(InvalidInputError, match="table"):
         found.table()
     assert "shape (2, 2)" in repr(found)
+
+
+def three_terms(*terms):
+    return n2p.Polynomial.from_terms(terms, np.arange(1.0, len(terms) + 1), ["a", "b", "c"])
+
+
+def test_interactions_of_other_subsets_indices_or_orders_are_refused():
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    one, two = three_terms("a", "a b"), three_terms("c", "b c")
+    first = explain.interactions(one, X, X)
+    with pytest.raises(InvalidInputError, match="subsets of features differ"):
+        explain.ensemble([first, explain.interactions(two, X, X)])
+    with pytest.raises(InvalidInputError, match="indices differ"):
+        explain.ensemble([first, explain.interactions(one, X, X, index="STII")])
+    with pytest.raises(InvalidInputError, match="orders differ"):
+        explain.ensemble([first, explain.interactions(one, X, X, order=3)])
+
+
+def test_explanations_of_other_rows_of_the_same_shape_are_refused():
+    X, poly = np.random.default_rng(0).normal(size=(6, 3)), random_poly(0)
+    for make in (
+        lambda rows: explain.shapley(poly, rows, X),
+        lambda rows: explain.interactions(poly, rows, X),
+        lambda rows: explain.marginal_effects(poly, rows),
+        lambda rows: explain.ice(poly, rows, 0, grid=[0.0, 1.0]),
+    ):
+        with pytest.raises(InvalidInputError, match="rows explained differ"):
+            explain.ensemble([make(X), make(X + 1)])
+
+
+def test_effects_of_other_kinds_and_explanations_of_other_kinds_are_refused():
+    X, poly = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0]]), random_poly(0)
+    one = explain.marginal_effects(poly, X)
+    with pytest.raises(InvalidInputError, match="kinds of effects differ"):
+        explain.ensemble([one, explain.marginal_effects(poly, X, binary=False)])
+    with pytest.raises(InvalidInputError, match="kinds of explanation differ"):
+        explain.ensemble([one, explain.shapley(poly, X, X)])
+
+
+def test_curves_at_other_points_or_of_other_features_are_refused():
+    X, poly = np.eye(3), random_poly(0)
+    for make in (explain.partial_dependence, explain.ice):
+        curve = make(poly, X, 0, grid=[0.0, 1.0])
+        with pytest.raises(InvalidInputError, match="grids differ"):
+            explain.ensemble([curve, make(poly, X, 0, grid=[0.0, 2.0])])
+        with pytest.raises(InvalidInputError, match="differ"):
+            explain.ensemble([curve, make(poly, X, 1, grid=[0.0, 1.0])])
+
+
+def test_the_table_of_interactions_names_the_subsets():
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    found = explain.ensemble([explain.interactions(random_poly(s), X, X) for s in range(3)])
+    assert found.table().columns[0] == "features"
+    assert {row[0] for row in found.table()} >= {"f0", "f0 × f1", "f1 × f2"}
+    assert "f0 × f2" in repr(found)
+    assert len(found.table(2)) == 2
+
+
+def test_curves_have_no_table_of_features():
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    grid = [np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0])]
+    for found in (
+        explain.ensemble([explain.ice(random_poly(s), X, 0, grid=grid[0]) for s in range(2)]),
+        explain.ensemble(
+            [explain.partial_dependence(random_poly(s), X, [0, 2], grid=grid) for s in range(2)]
+        ),
+    ):
+        with pytest.raises(InvalidInputError, match="of curves"):
+            found.table()
+        assert "shape" in repr(found)
+
+
+def test_data_frames_with_their_own_index_can_still_be_put_side_by_side():
+    frames = [pandas.DataFrame({"a": [1.0, s]}, index=["u", "v"]) for s in (2.0, 4.0)]
+    np.testing.assert_array_equal(explain.ensemble(frames).mean, [[1.0], [3.0]])
+    with pytest.raises(InvalidInputError, match="differ"):
+        explain.ensemble([frames[0], frames[1].set_axis(["v", "u"])])

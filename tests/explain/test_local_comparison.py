@@ -64,7 +64,7 @@ def test_seven_outputs_are_compared_one_by_one(make_network):
     poly = n2p.convert(net, 2)
     found = explain.compare_local(net, poly, np.full(4, 0.1))
     assert found.difference.shape[1] == 7
-    assert len(found.table(3, "y7")) == 4
+    assert len(found.table(3, output="y7")) == 4
     assert "<table>" in found._repr_html_()
 
 
@@ -76,8 +76,16 @@ def test_a_constant_polynomial_is_compared_with_the_tangent(make_network):
 
 def test_a_polynomial_of_another_model_is_refused(trained, make_network):
     net, poly, frame = trained
-    with pytest.raises(InvalidInputError, match="not one of this model"):
+    with pytest.raises(InvalidInputError, match="does not belong to this network"):
         explain.compare_local(make_network(0, (3, 4, 2)), poly, [0.0, 0.0, 0.0])
     other = n2p.Polynomial(np.zeros((4, 1)), 1, ["age", "dose", "rate"])
     with pytest.raises(InvalidInputError, match="'dose in mg'"):
+        explain.compare_local(net, other, frame.iloc[0])
+
+
+def test_features_in_another_order_are_refused(trained):
+    net, poly, frame = trained
+    names = poly.feature_names[::-1]
+    other = n2p.Polynomial(np.zeros((4, 1)), 1, names)
+    with pytest.raises(InvalidInputError, match="another order"):
         explain.compare_local(net, other, frame.iloc[0])

@@ -329,8 +329,28 @@ def test_with_the_model_the_sum_is_the_output_of_the_network(make_network):
 
 def test_a_model_of_another_shape_is_refused(make_network):
     poly = random_polynomial(0, 3, 2)
-    with pytest.raises(InvalidInputError, match="not the one that the polynomial came from"):
+    with pytest.raises(InvalidInputError, match="does not belong to this network"):
         shapley(poly, np.zeros((1, 3)), np.zeros((1, 3)), model=make_network(0, (3, 4, 2)))
+
+
+def test_a_model_with_its_features_in_another_order_is_refused(make_network):
+    network = make_network(0, (2, 4, 1))
+    named = n2p.Network(network.layers, feature_names=["a", "b"])
+    swapped = n2p.Polynomial([[0.0], [1.0], [2.0]], 1, ["b", "a"])
+    with pytest.raises(InvalidInputError, match="another order"):
+        shapley(swapped, [[1.0, 2.0]], [[0.0, 0.0]], model=named)
+    assert shapley(swapped, [[1.0, 2.0]], [[0.0, 0.0]], model=network).residual is not None
+
+
+def test_the_table_can_show_one_output(make_network):
+    network = make_network(0, (3, 4, 2))
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    found = shapley(n2p.convert(network, 2), X, X, model=network)
+    table = found.table(2, output="y2")
+    assert table.title.endswith("output y2")
+    sizes = np.abs(found.values[:, :, 1]).mean(axis=0)
+    assert [row[1] for row in table[:2]] == pytest.approx(sorted(sizes, reverse=True)[:2])
+    assert table[2][1] == pytest.approx(np.abs(found.residual[:, 1]).mean())
 
 
 def test_a_scikit_learn_classifier_is_explained_before_the_link():

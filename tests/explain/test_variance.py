@@ -236,6 +236,11 @@ def test_tables_rank_features_and_subsets():
     joint = sobol(poly, corners, joint=True)
     assert joint.subset_table().columns == ("features", "share", "structural", "correlative")
     assert "joint distribution" in joint._repr_html_()
+    assert "independent" not in str(joint)
+    two = sobol(random_polynomial(0, 3, 2, 2), corners)
+    assert "of y2" in two.table(2, output="y2").title
+    assert len(two.table(2, output="y2")) == 2
+    assert two.subset_table(3, output=1).rows == two.subset_table(None, output="y2").rows[:3]
 
 
 def test_rows_outside_the_calibrated_range_warn_once():

@@ -28,8 +28,10 @@ FloatArray = npt.NDArray[np.float64]
 MAX_TERMS, ALL_FOLDS_TERMS = 2_000, 600
 # Ridge strengths tried, relative to terms of unit size.
 RIDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+# Rows that are needed, in all and for each term: with fewer, free terms run wild beyond them.
+MIN_ROWS, ROWS_PER_TERM = 1_000, 4
 # The refit stays if it lowers the held-out error at least so much.
-GAIN = 0.01
+GAIN = 0.1
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,11 @@ def correct(poly: Polynomial, network: Network, sample: Sample, summary: Summary
     Returns
     -------
     Polynomial
-        The same one when there are too many terms, or when held-out folds gain nothing.
+        The same one when there are too many terms or too few rows, or when held-out folds
+        gain little.
     """
-    if poly.n_terms > MAX_TERMS:
+    enough = summary.n_rows >= max(MIN_ROWS, ROWS_PER_TERM * poly.n_terms)
+    if poly.n_terms > MAX_TERMS or not enough:
         return poly
     left = _Left(poly, network, FOLDS if poly.n_terms <= ALL_FOLDS_TERMS else 2)
     moments = sample.over(left.moments, add)

@@ -28,6 +28,7 @@ from nn2poly.explain.games import Subset
 from nn2poly.explain.moments import (
     feature_moments,
     patterns,
+    read_population,
     read_rows,
     recentred,
     row_batches,
@@ -134,7 +135,7 @@ class Anova:
         Parameters
         ----------
         X
-            Array or data frame (n, p) in raw units.
+            Array, data frame or stream (n, p) in raw units.
 
         Returns
         -------
@@ -169,13 +170,21 @@ class Anova:
                 out[piece.owners] += piece.coefficients[:, :, None] * values[:, None, :]
             yield here, out.transpose(2, 0, 1)
 
-    def table(self, n: int | None = None) -> Table:
-        """Rank the effects by standard deviation, the n first or all."""
+    def table(self, n: int | None = None, *, output: int | str | None = None) -> Table:
+        """Rank the effects by standard deviation, the n first or all, of one output or all."""
         names = [subset_name(subset, self.poly.feature_names) for subset in self.subsets]
         deviations = np.sqrt(self.variances)
         title = "Functional ANOVA: standard deviation of each pure effect"
-        outputs = self.poly.output_names
-        return ranked_table(title, "features", names, deviations, outputs, n=n, heading="deviation")
+        return ranked_table(
+            title,
+            "features",
+            names,
+            deviations,
+            self.poly.output_names,
+            n=n,
+            output=output,
+            heading="deviation",
+        )
 
     def __repr__(self) -> str:
         return str(self.table(20))
@@ -195,7 +204,8 @@ def anova(poly: Polynomial, X: Any) -> Anova:
     poly
         The polynomial.
     X
-        Array or data frame (n, p) in raw units: the data whose marginals count.
+        Array or data frame (n, p) in raw units: the data whose marginals count; of a stream an
+        even choice of at most 200,000 rows.
 
     Returns
     -------
@@ -213,7 +223,7 @@ def anova(poly: Polynomial, X: Any) -> Anova:
     >>> effects.subsets, effects.variances.ravel()
     (((0,), (1,), (0, 1)), array([1., 1., 1.]))
     """
-    rows = read_rows(poly, X, "X")
+    rows = read_population(poly, X, "X")
     warn_once(poly, rows)
     near = recentred(poly, rows)
     faces = make_faces(near)

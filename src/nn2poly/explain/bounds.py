@@ -20,6 +20,7 @@ from nn2poly.explain.enclosures import (
     rounding_slack,
     witnesses,
 )
+from nn2poly.explain.summaries import how_many
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.terms import output_index, parse_term
 from nn2poly.tables import Table
@@ -94,19 +95,29 @@ class Monotonicity:
         (j,) = parse_term((feature,), self.feature_names)
         return str(self.directions[j, output_index(output, self.output_names)])
 
-    def table(self) -> Table:
-        """List features and outputs with the direction and the bounds of the slope."""
-        several = len(self.output_names) > 1
+    def table(self, n: int | None = None, *, output: int | str | None = None) -> Table:
+        """List features and outputs with the direction and the bounds of the slope.
+
+        Parameters
+        ----------
+        n
+            How many features, in their order; None for all.
+        output
+            Index or name of one output; None lists all, one after the other.
+        """
+        names, several = self.output_names, len(self.output_names) > 1
+        chosen = range(len(names)) if output is None else [output_index(output, names)]
+        count = how_many(n, len(self.feature_names))
         rows = tuple(
             (
-                *((name,) if several else ()),
+                *((names[o],) if several else ()),
                 feature,
                 str(self.directions[j, o]),
                 float(self.low[j, o]),
                 float(self.high[j, o]),
             )
-            for o, name in enumerate(self.output_names)
-            for j, feature in enumerate(self.feature_names)
+            for o in chosen
+            for j, feature in enumerate(self.feature_names[:count])
         )
         columns = ("feature", "direction", "slope at least", "at most")
         return Table(
@@ -134,7 +145,7 @@ def bounds(poly: Polynomial, box: Any = None, *, data: Any = None, splits: int =
         ``(low, high)``, numbers or arrays (p,), in raw units; or a dict of such pairs by
         feature, the others taking the range below. None: the range that the conversion saw.
     data
-        Array or data frame (n, p): take its range instead.
+        Array, data frame or stream (n, p): take its range instead.
     splits
         How often the box may be cut in two, for each end of each output, where that tightens
         the bound.
@@ -169,7 +180,8 @@ def monotonicity(
     """Tell for every feature and output whether the effect keeps its direction over a box.
 
     The slope is a polynomial, and is bounded over the box. For polynomials of order 2 slopes
-    are linear and the answer is always certain; slopes below rounding error count as zero.
+    are linear and the answer is certain, unless rounding decides; slopes below rounding error
+    count as zero.
     Binary features count as if every value between were possible, which is cautious.
 
     Parameters
@@ -208,7 +220,7 @@ def _direction(
 ) -> tuple[list[str], FloatArray, FloatArray]:
     """Judge one slope, in coordinates of the box; what is within ``slack`` of zero is zero."""
     bottom, top = enclose(slope)
-    seen_low, seen_high = witnesses(slope)
+    seen_low, seen_high = witnesses(slope, low, high)
     both_seen = (seen_low < -slack) & (seen_high > slack)
     undecided = (bottom < -slack) & (top > slack) & ~both_seen
     for o in np.flatnonzero(undecided).tolist() if cuts else ():

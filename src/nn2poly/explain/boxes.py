@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import per_feature
+from nn2poly.arguments import per_feature, real_array
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.derivatives import whole_table
+from nn2poly.explain.moments import check_polynomial, row_parts
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.terms import parse_term
 
@@ -23,29 +23,38 @@ def read_box(poly: Polynomial, box: Any, data: Any) -> tuple[FloatArray, FloatAr
     Parameters
     ----------
     box
-        A pair of numbers or arrays, a dict of pairs by feature, or None for the known range.
+        A pair of numbers or arrays, an array (2,) or (2, p), a dict of pairs by feature, or None
+        for the known range.
     data
-        A table (n, p) whose range is the known one; None: what the conversion saw.
+        A table or a stream (n, p) whose range is the known one; None: what the conversion saw.
 
     Examples
     --------
     >>> read_box(Polynomial([[0.0], [1.0]], 1, ["t"]), (0.0, 2.0), None)
     (array([0.]), array([2.]))
     """
+    check_polynomial(poly)
+    known = None if poly.low is None or poly.high is None else (poly.low, poly.high)
     if data is not None:
-        rows = whole_table(poly, data, "data")
-        known: Any = (rows.min(axis=0), rows.max(axis=0))
-    else:
-        known = None if poly.low is None or poly.high is None else (poly.low, poly.high)
+        known = _range(poly, data)
     if isinstance(box, Mapping):
         return _named_box(poly, box, known)
-    ends = known if box is None else box
+    ends: Any = known if box is None else box
     if ends is None:
         raise _no_box("This polynomial does not know the range of its data.", poly)
-    if not isinstance(ends, tuple | list) or len(ends) != 2:
+    pair = isinstance(ends, tuple | list) or (isinstance(ends, np.ndarray) and ends.ndim > 0)
+    if not pair or len(ends) != 2:
         raise _no_box("A box is a pair of its lowest and highest values.", poly)
     low, high = (per_feature(end, poly.n_features, "box") for end in ends)
     return _ordered(low, high, poly)
+
+
+def _range(poly: Polynomial, data: Any) -> tuple[FloatArray, FloatArray]:
+    """Find the range of a table, or of a stream without holding it."""
+    low, high = np.full(poly.n_features, np.inf), np.full(poly.n_features, -np.inf)
+    for rows in row_parts(poly, data, "data"):
+        low, high = np.minimum(low, rows.min(axis=0)), np.maximum(high, rows.max(axis=0))
+    return low, high
 
 
 def _named_box(
@@ -55,10 +64,10 @@ def _named_box(
     high = np.full(poly.n_features, np.nan) if known is None else known[1].copy()
     for feature, pair in box.items():
         (j,) = parse_term((feature,), poly.feature_names)
-        try:
-            low[j], high[j] = pair
-        except (TypeError, ValueError):
-            raise _no_box(f"The side {feature!r} of the box is not a pair.", poly) from None
+        side = real_array(pair, f"side {feature!r} of the box")
+        if side.shape != (2,):
+            raise _no_box(f"The side {feature!r} of the box is not a pair.", poly)
+        low[j], high[j] = side
     if missing := [poly.feature_names[j] for j in np.flatnonzero(np.isnan(low + high)).tolist()]:
         raise _no_box(f"The box has no side for {', '.join(map(repr, missing[:10]))}.", poly)
     return _ordered(low, high, poly)

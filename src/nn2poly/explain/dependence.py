@@ -12,6 +12,7 @@ import numpy.typing as npt
 from nn2poly.arguments import check_count, listed
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.derivatives import checked_rows, evaluate
+from nn2poly.explain.moments import read_population, warn_once
 from nn2poly.explain.slices import average_out, powers_of
 from nn2poly.memory import check_terms
 from nn2poly.polynomial.polynomial import Polynomial
@@ -82,12 +83,15 @@ class IndividualCurves:
         Array (g,) in raw units.
     values
         Array (n, g, n_outputs), raw outputs.
+    data
+        Array (n, p): the rows, in raw units.
     """
 
     feature_name: str
     output_names: tuple[str, ...]
     grid: FloatArray
     values: FloatArray
+    data: FloatArray | None = None
 
     @property
     def mean(self) -> FloatArray:
@@ -119,7 +123,8 @@ def partial_dependence(
     poly
         The polynomial.
     X
-        Array or data frame (n, p) in raw units.
+        Array or data frame (n, p) in raw units; of a stream an even choice of at most 200,000
+        rows.
     features
         Index or name of a feature, or a list of them for a joint dependence.
     grid
@@ -142,7 +147,8 @@ def partial_dependence(
     >>> curve.polynomial.coefficient("t"), curve.polynomial.coefficient("t^2")
     (3.0, 1.0)
     """
-    rows = checked_rows(poly, X)
+    rows = read_population(poly, X, "X")
+    warn_once(poly, rows)
     chosen = _features(poly, features)
     axes = _axes(poly, rows, chosen, grid, percentiles)
     average = average_out(poly, rows, chosen)
@@ -168,7 +174,7 @@ def ice(
     poly
         The polynomial.
     X
-        Array or data frame (n, p) in raw units.
+        Array, data frame or stream (n, p) in raw units: the rows to follow, all of them.
     feature
         Index or name.
     grid, percentiles
@@ -201,7 +207,7 @@ def ice(
     for factor in reversed(powers_of(poly, j)):
         values *= z[:, None]
         values += evaluate(factor, rows)[:, None]
-    return IndividualCurves(poly.feature_names[j], poly.output_names, axis, values)
+    return IndividualCurves(poly.feature_names[j], poly.output_names, axis, values, rows)
 
 
 def _features(poly: Polynomial, features: Any) -> tuple[int, ...]:

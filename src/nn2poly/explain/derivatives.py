@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.algebra.monomials import IntArray, count_terms, rank
-from nn2poly.explain.moments import read_rows, warn_once
-from nn2poly.inputs import as_matrix, matching_names
+from nn2poly.explain.moments import check_polynomial, read_rows, warn_once
 from nn2poly.memory import check_terms
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.terms import offsets, parse_term
@@ -45,6 +44,7 @@ def derivative(poly: Polynomial, feature: int | str) -> Polynomial:
     >>> dict(zip(slope.term_names(), slope.coefficients[:, 0].tolist()))
     {'1': 1.0, 't': 6.0, 'u': 5.0}
     """
+    check_polynomial(poly)
     (j,) = parse_term((feature,), poly.feature_names)
     return _derivative(poly, j, list(poly.terms.by_degree()))
 
@@ -57,7 +57,7 @@ def gradients(poly: Polynomial, X: Any) -> FloatArray:
     poly
         The polynomial.
     X
-        Array or data frame (n, p) in raw units.
+        Array, data frame or stream (n, p) in raw units.
 
     Returns
     -------
@@ -71,8 +71,7 @@ def gradients(poly: Polynomial, X: Any) -> FloatArray:
     >>> gradients(poly, [[1.0, 2.0]])[0, :, 0]
     array([16.,  5.])
     """
-    rows = whole_table(poly, X, "X")
-    warn_once(poly, rows)
+    rows = checked_rows(poly, X)
     check_room(poly, len(rows), "The array of gradients")
     degrees = list(poly.terms.by_degree())
     slopes = (evaluate(_derivative(poly, j, degrees), rows) for j in range(poly.n_features))
@@ -126,14 +125,8 @@ def evaluate(poly: Polynomial, rows: FloatArray) -> FloatArray:
     return poly.predict(rows).reshape(len(rows), poly.n_outputs)
 
 
-def whole_table(poly: Polynomial, X: Any, where: str) -> FloatArray:
-    """Read every row of a table: array (n, p). A stream, of which only some fit, is refused."""
-    names = matching_names(X, poly.feature_names)
-    return as_matrix(X, feature_names=names, n_features=poly.n_features, where=where)
-
-
 def checked_rows(poly: Polynomial, X: Any) -> FloatArray:
-    """Read a table, or an even choice of a stream, and warn about rows outside the range.
+    """Read every row of a table or of a stream, and warn about those outside the range.
 
     Returns
     -------

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.derivatives import check_room, checked_rows, derivative, evaluate
 from nn2poly.explain.slices import contrast
+from nn2poly.explain.summaries import how_many
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.terms import output_index, parse_term
 from nn2poly.tables import Table
@@ -20,6 +21,8 @@ FloatArray = npt.NDArray[np.float64]
 
 # Quantiles of the effect over the rows that a table gives.
 QUANTILES = (0.05, 0.5, 0.95)
+# In fewer rows than this, features that exclude each other may do so by chance.
+FACTOR_ROWS = 10
 NOTE = (
     "Effects on the raw outputs, per raw unit. The spread is over the rows of the data, not over "
     "repeated training."
@@ -40,12 +43,15 @@ class MarginalEffects:
         One per feature: ``"slope"``; ``"0 → 1"`` for the difference between the two values of
         a binary feature; ``"'a' → this"`` against the first level of a factor, whose own
         effect is zero (``"reference"``).
+    data
+        Array (n, p): the rows, in raw units.
     """
 
     values: FloatArray
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]
     kinds: tuple[str, ...]
+    data: FloatArray | None = None
 
     @property
     def mean(self) -> FloatArray:
@@ -69,16 +75,19 @@ class MarginalEffects:
         """Quantile of the effect over the rows, array (p, n_outputs)."""
         return np.asarray(np.quantile(self.values, q, axis=0), dtype=np.float64)
 
-    def table(self, output: int | str | None = None) -> Table:
+    def table(self, n: int | None = None, *, output: int | str | None = None) -> Table:
         """List the features, largest average first.
 
         Parameters
         ----------
+        n
+            How many of each output; None for all.
         output
             Index or name of one output; None lists all, one after the other.
         """
         names = self.output_names
         chosen = range(len(names)) if output is None else [output_index(output, names)]
+        count = how_many(n, len(self.feature_names))
         mean, sd, positive = self.mean, self.sd, self.positive
         low, median, high = (self.quantile(q) for q in QUANTILES)
         rows = [
@@ -89,7 +98,7 @@ class MarginalEffects:
                 *(float(a[j, o]) for a in (mean, sd, low, median, high, positive)),
             )
             for o in chosen
-            for j in np.argsort(-np.abs(mean[:, o]), kind="stable").tolist()
+            for j in np.argsort(-np.abs(mean[:, o]), kind="stable")[:count].tolist()
         ]
         columns = ("feature", "change", "AME", "sd", "5%", "median", "95%", "positive")
         return Table(
@@ -120,12 +129,14 @@ def marginal_effects(
     poly
         The polynomial.
     X
-        Array or data frame (n, p) in raw units: the population to average over.
+        Array, data frame or stream (n, p) in raw units: the population to average over, every
+        row of it.
     binary
         ``"auto"``: columns of X that hold 0 and 1 only, or only the two ends of the range that
-        the conversion saw; neighbours of which always exactly one is high are levels of one
-        factor. False: derivatives for all. Or a list of features, and of lists of features
-        (the levels of a factor, the reference first).
+        the conversion saw; neighbours of which exactly one is high in each of 10 rows or more,
+        every one of them somewhere, and that share no term, are levels of one factor. False:
+        derivatives for all. Or a list of features, and of lists of features (the levels of a
+        factor, the reference first).
 
     Returns
     -------
@@ -148,7 +159,7 @@ def marginal_effects(
         _fill_group(poly, rows, group, levels, values, kinds)
     for j in np.flatnonzero(np.array(kinds) == "slope").tolist():
         values[:, j] = evaluate(derivative(poly, j), rows)
-    return MarginalEffects(values, poly.feature_names, poly.output_names, tuple(kinds))
+    return MarginalEffects(values, poly.feature_names, poly.output_names, tuple(kinds), rows)
 
 
 def _fill_group(
@@ -192,23 +203,47 @@ def _groups(
         return []
     if isinstance(binary, str) and binary == "auto":
         is_binary = _is_binary(poly, rows, levels)
-        return _one_hot_runs(rows == levels[1], np.flatnonzero(is_binary).tolist())
+        columns = np.flatnonzero(is_binary).tolist()
+        if len(rows) < FACTOR_ROWS:
+            return [(j,) for j in columns]
+        return _apart(poly, _one_hot_runs(rows == levels[1], columns))
     return _given_groups(poly, rows, binary, levels)
 
 
 def _one_hot_runs(on: npt.NDArray[np.bool_], columns: list[int]) -> list[tuple[int, ...]]:
-    """Group binary columns: neighbours of which exactly one is on in every row, else alone."""
+    """Group binary columns: neighbours of which exactly one is on in every row, else alone.
+
+    A column that is never on excludes every other, which says nothing: it stays alone.
+    """
     groups = []
     while columns:
         run, seen = [columns[0]], on[:, columns[0]].copy()
         for j in columns[1:]:
-            if seen.all() or j != run[-1] + 1 or np.any(seen & on[:, j]):
+            if seen.all() or j != run[-1] + 1 or np.any(seen & on[:, j]) or not on[:, j].any():
                 break
             run.append(j)
             seen |= on[:, j]
         groups.append(tuple(run) if seen.all() else (columns[0],))
         columns = columns[len(groups[-1]) :]
     return groups
+
+
+def _apart(poly: Polynomial, groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Take groups apart of which some term holds two features: levels are never on together."""
+    group_of = np.full(poly.n_features, -1)
+    for place, group in enumerate(groups):
+        group_of[list(group)] = place
+    together = {-1}
+    for here, variables in poly.terms.by_degree():
+        used = variables[poly.coefficients[here].any(axis=1)]
+        # Neighbours in sorted terms, for the features of a group are neighbours.
+        left, right = used[:, :-1], used[:, 1:]
+        shared = (left != right) & (group_of[left] == group_of[right])
+        together.update(group_of[left[shared]].tolist())
+    whole = [
+        [group] if k not in together else [(j,) for j in group] for k, group in enumerate(groups)
+    ]
+    return [group for part in whole for group in part]
 
 
 def _is_binary(poly: Polynomial, rows: FloatArray, levels: FloatArray) -> npt.NDArray[np.bool_]:

@@ -32,8 +32,10 @@ THINNEST = 2.0**-40
 
 def in_box(poly: Polynomial, low: FloatArray, high: FloatArray) -> Polynomial:
     """Rewrite a polynomial so that every coordinate runs over [-1, 1] in the box."""
-    half = np.maximum((high - low) / 2, THINNEST * poly.scale)
-    return poly.rebase((low + high) / 2, half)
+    middle = low / 2 + high / 2
+    # The middle is rounded by ε|x|, much of a narrow box far from 0: reach both ends from it.
+    half = np.nextafter(np.maximum(high - middle, middle - low), np.inf)
+    return poly.rebase(middle, np.maximum(half, THINNEST * poly.scale))
 
 
 def enclose(boxed: Polynomial) -> tuple[FloatArray, FloatArray]:
@@ -123,18 +125,23 @@ def _bernstein_matrix(degree: int) -> FloatArray:
 def rounding_slack(poly: Polynomial, low: FloatArray, high: FloatArray) -> FloatArray:
     """Bound the rounding errors: every sum of n terms errs by at most n·ε·Σ|terms|."""
     reach = np.maximum(np.abs(low - poly.center), np.abs(high - poly.center)) / poly.scale
-    middle = np.abs((low + high) / 2 - poly.center) / poly.scale
-    size = replace(poly, coefficients=np.abs(poly.coefficients))
-    # In the polynomial's own coordinates the point is reach + middle.
-    total = evaluate(size, (poly.center + poly.scale * (reach + middle))[None])[0]
+    middle = np.abs(low / 2 + high / 2 - poly.center) / poly.scale
+    farthest = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(poly.center))
+    # In the polynomial's own coordinates the point is reach + middle, rounded as raw units are.
+    point = reach + middle + np.finfo(float).eps * farthest / poly.scale
+    zero, one = np.zeros_like(low), np.ones_like(low)
+    size = replace(poly, coefficients=np.abs(poly.coefficients), center=zero, scale=one)
+    total = evaluate(size, point[None])[0]
     result: FloatArray = (poly.n_terms + 16 * (poly.max_order + 1)) * np.finfo(float).eps * total
     return result
 
 
-def witnesses(slope: Polynomial) -> tuple[FloatArray, FloatArray]:
+def witnesses(
+    slope: Polynomial, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Look for the lowest and highest value at a few corners: those the linear part points to.
 
-    ``slope`` is in coordinates of the box. Returns arrays (n_outputs,).
+    ``slope`` is in coordinates of the box ``low … high``. Returns arrays (n_outputs,).
     """
     linear = np.zeros((slope.n_features, slope.n_outputs))
     for here, variables in slope.terms.by_degree():
@@ -142,7 +149,8 @@ def witnesses(slope: Polynomial) -> tuple[FloatArray, FloatArray]:
             linear[variables[:, 0]] = slope.coefficients[here]
     corner = np.where(linear < 0, -1.0, 1.0).T
     points = np.concatenate([corner, -corner, np.zeros((1, slope.n_features))])
-    values = evaluate(slope, slope.center + slope.scale * points)
+    # Rounding must not carry a witness out of the box.
+    values = evaluate(slope, np.clip(slope.center + slope.scale * points, low, high))
     return values.min(axis=0), values.max(axis=0)
 
 
@@ -154,7 +162,7 @@ def lowest(poly: Polynomial, low: FloatArray, high: FloatArray, cuts: int) -> fl
     reached = np.inf
     for _ in range(cuts):
         bound, _, left, right, boxed = heap[0]
-        reached = min(reached, float(witnesses(boxed)[0][0]))
+        reached = min(reached, float(witnesses(boxed, left, right)[0][0]))
         if bound >= reached:
             break
         heappop(heap)

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.arguments import check_count, listed
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.alignment import aligned, check_features
+from nn2poly.explain.alignment import aligned, check_features, check_same, deviation, stability
+from nn2poly.explain.repeated import ExplanationEnsemble, has_values, side_by_side
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.sparse import largest
 from nn2poly.polynomial.terms import output_index, term_name
@@ -39,14 +40,14 @@ class Ensemble:
     @property
     def std(self) -> FloatArray:
         """Standard deviation of each coefficient (n - 1 in the denominator): (n_terms, k)."""
-        return _deviation(self.coefficients)
+        return deviation(self.coefficients)
 
     @property
     def sign_stability(self) -> FloatArray:
         """Share of members with the sign that most of them have: (n_terms, n_outputs)."""
-        return _stability(self.coefficients)
+        return stability(self.coefficients)
 
-    def table(self, n: int = 20, output: int | str = 0) -> Table:
+    def table(self, n: int = 20, *, output: int | str = 0) -> Table:
         """List the intercept and the n largest coefficients of the mean.
 
         Parameters
@@ -85,78 +86,6 @@ class Ensemble:
         return self.table()._repr_html_()
 
 
-@dataclass(frozen=True, eq=False)
-class ExplanationEnsemble:
-    """The same explanation from several networks.
-
-    Parameters
-    ----------
-    values
-        Array (n_members, …): the explanations, stacked.
-    feature_names, output_names
-        Names, when the explanations bring them.
-    """
-
-    values: FloatArray
-    feature_names: tuple[str, ...] | None = None
-    output_names: tuple[str, ...] | None = None
-
-    @property
-    def mean(self) -> FloatArray:
-        """Average explanation."""
-        result: FloatArray = self.values.mean(axis=0)
-        return result
-
-    @property
-    def std(self) -> FloatArray:
-        """Standard deviation across members (n - 1 in the denominator)."""
-        return _deviation(self.values)
-
-    @property
-    def sign_stability(self) -> FloatArray:
-        """Share of members with the sign that most of them have."""
-        return _stability(self.values)
-
-    def table(self, output: int | str = 0) -> Table:
-        """List the features by mean absolute value over the rows, of values (n, p, n_outputs).
-
-        Parameters
-        ----------
-        output
-            Index or name of the output.
-        """
-        if self.values.ndim != 4:
-            raise InvalidInputError(
-                "Only explanations by row, feature and output have this table.",
-                where="values",
-                expected="shape (n, p, n_outputs) of each member",
-                found=f"shape {self.values.shape[1:]}",
-                remedy="use .mean, .std and .sign_stability",
-            )
-        n_features, n_outputs = self.values.shape[2:]
-        names = self.feature_names or tuple(f"x{j}" for j in range(1, n_features + 1))
-        outputs = self.output_names or tuple(f"y{o}" for o in range(1, n_outputs + 1))
-        column = output_index(output, outputs)
-        size = np.abs(self.mean[:, :, column]).mean(axis=0)
-        spread = self.std[:, :, column].mean(axis=0)
-        stable = self.sign_stability[:, :, column].mean(axis=0)
-        rows = tuple(
-            (names[j], float(size[j]), float(spread[j]), float(stable[j]))
-            for j in np.argsort(-size, kind="stable").tolist()
-        )
-        return Table(
-            f"Explanations of {len(self.values)} networks, output {outputs[column]}",
-            ("feature", "mean |value|", "sd across networks", "same sign"),
-            rows,
-            note="Each is an average over the rows.",
-        )
-
-    def __repr__(self) -> str:
-        if self.values.ndim == 4:
-            return str(self.table())
-        return f"ExplanationEnsemble of {len(self.values)}, shape {self.values.shape[1:]}"
-
-
 @overload
 def ensemble(
     members: Iterable[Polynomial],
@@ -180,8 +109,9 @@ def ensemble(
     Parameters
     ----------
     members
-        Two or more polynomials of the same features and outputs; or explanations of the same
-        rows with an array ``values`` (`shapley`, `marginal_effects`, …).
+        Two or more polynomials of the same features and outputs; or explanations of one kind
+        with an array ``values`` (`shapley`, `marginal_effects`, …), of the same rows and with
+        the same options.
     center, scale
         Common coordinates z = (x - center) / scale of polynomials; default: theirs where they
         agree, else the average of them.
@@ -205,8 +135,8 @@ def ensemble(
         )
     if all(isinstance(item, Polynomial) for item in items):
         return _of_polynomials(items, center, scale)
-    if center is None and scale is None and all(_has_values(item) for item in items):
-        return _of_explanations(items)
+    if center is None and scale is None and all(has_values(item) for item in items):
+        return side_by_side(items)
     raise InvalidInputError(
         "These cannot be put side by side.",
         where="members",
@@ -221,7 +151,7 @@ def _of_polynomials(
     labels = [f"member {i}" for i in range(len(polys))]
     check_features(polys, labels)
     for what in ("output_names", "link", "classes"):
-        _check_same([getattr(poly, what) for poly in polys], labels, what.replace("_", " "))
+        check_same([getattr(poly, what) for poly in polys], labels, what.replace("_", " "))
     middle = _common([poly.center for poly in polys]) if center is None else center
     width = _common([poly.scale for poly in polys]) if scale is None else scale
     moved = [poly.rebase(middle, width) for poly in polys]
@@ -242,30 +172,6 @@ def _of_polynomials(
     return Ensemble(mean, coefficients)
 
 
-def _of_explanations(items: Sequence[Any]) -> ExplanationEnsemble:
-    labels = [f"member {i}" for i in range(len(items))]
-    arrays = [np.asarray(item.values, dtype=np.float64) for item in items]
-    _check_same([array.shape for array in arrays], labels, "shapes of the values")
-    names = {}
-    for what in ("feature_names", "output_names"):
-        given = [getattr(item, what, None) for item in items]
-        lists = [None if name is None else tuple(map(str, name)) for name in given]
-        _check_same(lists, labels, what.replace("_", " "))
-        names[what] = lists[0]
-    return ExplanationEnsemble(np.stack(arrays), **names)
-
-
-def _check_same(items: Sequence[Any], labels: Sequence[str], what: str) -> None:
-    for item, label in zip(items, labels, strict=True):
-        if item != items[0]:
-            raise InvalidInputError(
-                f"The {what} differ.",
-                where=label,
-                expected=f"{items[0]!r}, as in {labels[0]}",
-                found=repr(item),
-            )
-
-
 def _common(arrays: Sequence[FloatArray]) -> FloatArray:
     """Average arrays (p,), keeping what they agree on to the last digit."""
     stacked = np.stack(arrays)
@@ -284,18 +190,3 @@ def _overlap(polys: Sequence[Polynomial]) -> tuple[FloatArray | None, FloatArray
     low, high = np.max(lows, axis=0), np.min(highs, axis=0)
     # Ranges that do not meet leave no common one.
     return (low, high) if np.all(low <= high) else (None, None)
-
-
-def _has_values(item: Any) -> bool:
-    values = getattr(item, "values", None)
-    return not callable(values) and np.asarray(values).dtype.kind in "fiu"
-
-
-def _deviation(stacked: FloatArray) -> FloatArray:
-    result: FloatArray = stacked.std(axis=0, ddof=1)
-    return result
-
-
-def _stability(stacked: FloatArray) -> FloatArray:
-    result: FloatArray = np.maximum((stacked > 0).mean(axis=0), (stacked < 0).mean(axis=0))
-    return result

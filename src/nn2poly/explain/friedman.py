@@ -11,8 +11,8 @@ import numpy as np
 from nn2poly.algebra.graded import FloatArray
 from nn2poly.explain.faces import Faces, make_faces
 from nn2poly.explain.games import Subset, moebius_weight, subset_polynomials
-from nn2poly.explain.moments import joint_moments, read_rows, recentred, warn_once
-from nn2poly.explain.summaries import subset_name
+from nn2poly.explain.moments import joint_moments, read_population, recentred, warn_once
+from nn2poly.explain.summaries import how_many, subset_name
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.sparse import largest
 from nn2poly.polynomial.terms import output_index
@@ -56,10 +56,10 @@ class FriedmanH:
             out[i, j] = out[j, i] = value
         return out
 
-    def table(self, output: int | str = 0, n: int | None = None) -> Table:
+    def table(self, n: int | None = None, *, output: int | str = 0) -> Table:
         """List the pairs of one output by strength, the n first or all."""
         k = output_index(output, self.output_names)
-        order = largest(self.strength[:, k], len(self.pairs) if n is None else n).tolist()
+        order = largest(self.strength[:, k], how_many(n, len(self.pairs))).tolist()
         rows = tuple(
             (
                 subset_name(self.pairs[j], self.feature_names),
@@ -71,22 +71,26 @@ class FriedmanH:
         name = f" in {self.output_names[k]}" if len(self.output_names) > 1 else ""
         return Table(f"Friedman's H of pairs{name}", ("features", "H", "strength"), rows)
 
-    def overall_table(self, output: int | str = 0, n: int | None = None) -> Table:
+    def overall_table(self, n: int | None = None, *, output: int | str = 0) -> Table:
         """List the features of one output by overall H, the n first or all."""
         k = output_index(output, self.output_names)
         size = np.nan_to_num(self.overall[:, k])
-        order = largest(size, len(size) if n is None else n).tolist()
+        order = largest(size, how_many(n, len(size))).tolist()
         rows = tuple((self.feature_names[i], float(self.overall[i, k])) for i in order)
         name = f" in {self.output_names[k]}" if len(self.output_names) > 1 else ""
         return Table(f"Friedman's H with all others{name}", ("feature", "H"), rows)
 
     def _tables(self) -> list[Table]:
         outputs = range(min(3, len(self.output_names)))
-        return [t for k in outputs for t in (self.overall_table(k, 10), self.table(k, 10))]
+        return [
+            table
+            for k in outputs
+            for table in (self.overall_table(10, output=k), self.table(10, output=k))
+        ]
 
     def __repr__(self) -> str:
         more = len(self.output_names) - 3
-        rest = [f"… and {more:,} more outputs: see .table(output)"] if more > 0 else []
+        rest = [f"… and {more:,} more outputs: see .table(output=…)"] if more > 0 else []
         return "\n\n".join([*map(str, self._tables()), *rest])
 
     def _repr_html_(self) -> str:
@@ -106,7 +110,8 @@ def friedman_h(poly: Polynomial, X: Any) -> FriedmanH:
     poly
         The polynomial.
     X
-        Array or data frame (n, p) in raw units: the data to average over.
+        Array or data frame (n, p) in raw units: the data to average over; of a stream an
+        even choice of at most 200,000 rows.
 
     Returns
     -------
@@ -120,7 +125,7 @@ def friedman_h(poly: Polynomial, X: Any) -> FriedmanH:
     >>> h.pairs, h.pairwise.round(3), h.strength
     (((0, 1),), array([[0.707]]), array([[1.]]))
     """
-    rows = read_rows(poly, X, "X")
+    rows = read_population(poly, X, "X")
     warn_once(poly, rows)
     near = recentred(poly, rows)
     faces = make_faces(near)

@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 
 from nn2poly.algebra.graded import FloatArray
-from nn2poly.arguments import check_choice, check_order, plural
+from nn2poly.arguments import check_choice, check_count, check_order, plural
 from nn2poly.errors import MissingDependencyError
 from nn2poly.explain.faces import make_faces
 from nn2poly.explain.games import INDICES, Subset, index_weight, subset_polynomials
-from nn2poly.explain.moments import joint_moments, read_rows, recentred, warn_once
+from nn2poly.explain.moments import (
+    joint_moments,
+    read_population,
+    read_rows,
+    recentred,
+    warn_once,
+)
 from nn2poly.explain.summaries import ranked_table, subset_name
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.terms import output_index, parse_term
@@ -61,9 +67,26 @@ class Interactions:
             return self.values[:, self.subsets.index(wanted)]
         return np.zeros((len(self.values), len(self.output_names)))
 
-    def table(self, n: int | None = None, size: int | None = None) -> Table:
-        """Rank the subsets (of one size, or all) by mean absolute value, the n first or all."""
-        chosen = [j for j, s in enumerate(self.subsets) if size is None or len(s) == size]
+    def table(
+        self,
+        n: int | None = None,
+        *,
+        output: int | str | None = None,
+        size: int | None = None,
+    ) -> Table:
+        """Rank the subsets by mean absolute value, the n first or all.
+
+        Parameters
+        ----------
+        n
+            How many.
+        output
+            Index or name of the only output to show; None for all of them.
+        size
+            Number of features of the subsets to list; None for all sizes.
+        """
+        wanted = None if size is None else check_count(size, where="size")
+        chosen = [j for j, s in enumerate(self.subsets) if wanted is None or len(s) == wanted]
         rows = plural(len(self.values), "row")
         return ranked_table(
             f"{self.index} up to order {self.order}: mean |value| over {rows}",
@@ -72,6 +95,7 @@ class Interactions:
             np.abs(self.values[:, chosen]).mean(axis=0),
             self.output_names,
             n=n,
+            output=output,
         )
 
     def to_shapiq(self, output: int | str = 0) -> list[Any]:
@@ -133,9 +157,10 @@ def interactions(
     poly
         The polynomial; of a classifier the raw outputs (before the link) are explained.
     X
-        Array or data frame (n, p) in raw units: the rows to explain.
+        Array, data frame or stream (n, p) in raw units: the rows to explain, all of them.
     background
-        Array or data frame (m, p): what a prediction is compared with.
+        Array or data frame (m, p): what a prediction is compared with; of a stream an even
+        choice of at most 200,000 rows.
     order
         Largest number of features in a subset; 2 for pairs.
     index
@@ -168,7 +193,7 @@ def interactions(
     largest = check_order(order, where="order")
     weight = index_weight(check_choice(index, INDICES, name="index"), largest)
     rows = read_rows(poly, X, "X")
-    reference = read_rows(poly, background, "background")
+    reference = read_population(poly, background, "background")
     warn_once(poly, rows, reference)
     near = recentred(poly, reference)
     faces = make_faces(near)

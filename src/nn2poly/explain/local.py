@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from nn2poly.algebra.monomials import IntArray
 from nn2poly.arguments import check_count
+from nn2poly.assess.fidelity import check_pair
 from nn2poly.conversion.convert import convert
-from nn2poly.errors import InvalidInputError
 from nn2poly.explain.alignment import aligned, check_features
+from nn2poly.explain.moments import check_polynomial
 from nn2poly.network.readers import read_network
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.sparse import largest
@@ -55,7 +56,7 @@ class LocalComparison:
         result: FloatArray = self.coefficients[0] - self.coefficients[1]
         return result
 
-    def table(self, n: int = 20, output: int | str = 0) -> Table:
+    def table(self, n: int = 20, *, output: int | str = 0) -> Table:
         """List the value at the point, then the n terms that are largest in either.
 
         Parameters
@@ -124,15 +125,10 @@ def compare_local(
     >>> compare_local(net, n2p.convert(net, 3), [0.0, 0.0]).difference.round(12).any()
     np.False_
     """
+    check_polynomial(poly)
     order = max(poly.max_order, 1) if max_order is None else max_order
     network = read_network(model)
-    if network.n_outputs != poly.n_outputs:
-        raise InvalidInputError(
-            "The polynomial is not one of this model.",
-            where="poly",
-            expected=f"{network.n_outputs} outputs",
-            found=f"{poly.n_outputs} outputs",
-        )
+    check_pair(network, poly, "compare_local")
     names = poly.feature_names if network.feature_names is None else None
     local = convert(model, order, around=x0, feature_names=names, output_names=poly.output_names)
     check_features([poly, local], ["poly", "the model"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import as_matrix, matching_names, warn_outside
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.terms import Terms
-from nn2poly.streams import read_evenly
+from nn2poly.streams import dask_parts, is_dask, open_stream, read_evenly
 
 # Bytes of the monomials of one batch of rows.
 BATCH_BYTES = 2**24
@@ -21,28 +21,80 @@ BATCH_BYTES = 2**24
 RECENTRED_TERMS = 2_000_000
 
 
+def check_polynomial(poly: object) -> None:
+    """Refuse what is no explicit polynomial, before anything asks it for its terms."""
+    if isinstance(poly, Polynomial):
+        return
+    factored = hasattr(type(poly), "outputs_by_order") and hasattr(type(poly), "expand")
+    raise InvalidInputError(
+        "Only an explicit polynomial can be explained.",
+        where="poly",
+        expected="a Polynomial",
+        found=type(poly).__name__,
+        remedy="write its terms out: poly.expand()"
+        if factored
+        else "convert the network first: poly = nn2poly.convert(model, data=X)",
+    )
+
+
 def read_rows(poly: Polynomial, X: Any, where: str) -> FloatArray:
-    """Check a table of raw data against the polynomial's features: array (n, p).
+    """Read every row of a table or of a stream, checked against the features: array (n, p).
 
     Examples
     --------
     >>> read_rows(Polynomial([[0.0], [1.0]], 1, ["t"]), [[20], [25]], "X").ravel()
     array([20., 25.])
     """
-    if not isinstance(poly, Polynomial):
+    parts = list(row_parts(poly, X, where))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def row_parts(poly: Polynomial, X: Any, where: str) -> Iterator[FloatArray]:
+    """Walk every row of a table or of a stream: one matrix (m, p) or more of them.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[0.0], [1.0]], 1, ["t"])
+    >>> [part.shape for part in row_parts(poly, [[20], [25]], "X")]
+    [(2, 1)]
+    """
+    check_polynomial(poly)
+    empty = True
+    for table in _tables(X):
+        empty = False
+        yield _matrix(poly, table, where)
+    if empty:
         raise InvalidInputError(
-            "Only an explicit polynomial can be explained.",
-            where="poly",
-            expected="a Polynomial",
-            found=type(poly).__name__,
-            remedy="convert the network first: poly = nn2poly.convert(model, data=X)",
+            "The data are empty.", where=where, expected="at least 1 row", found="0 rows"
         )
 
-    def read(table: Any) -> FloatArray:
-        names = matching_names(table, poly.feature_names)
-        return as_matrix(table, feature_names=names, n_features=poly.n_features, where=where)
 
-    return read_evenly(X, read)
+def read_population(poly: Polynomial, X: Any, where: str) -> FloatArray:
+    """Read rows that stand for a population: of a stream an even choice of at most 200,000.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[0.0], [1.0]], 1, ["t"])
+    >>> read_population(poly, [[20], [25]], "background").ravel()
+    array([20., 25.])
+    """
+    check_polynomial(poly)
+    return read_evenly(X, lambda table: _matrix(poly, table, where))
+
+
+def _tables(X: Any) -> Iterable[Any]:
+    """Give the tables that X consists of; an empty part of a stream is no table."""
+    if is_dask(X):
+        import dask
+
+        return (part for part in dask.compute(*dask_parts(X)) if len(part))
+    stream = open_stream(X)
+    return (X,) if stream is None else (part for part in stream() if len(part))
+
+
+def _matrix(poly: Polynomial, table: Any, where: str) -> FloatArray:
+    names = matching_names(table, poly.feature_names)
+    return as_matrix(table, feature_names=names, n_features=poly.n_features, where=where)
 
 
 def warn_once(poly: Polynomial, *tables: FloatArray) -> None:

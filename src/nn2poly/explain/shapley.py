@@ -9,10 +9,17 @@ import numpy as np
 
 from nn2poly.algebra.graded import FloatArray
 from nn2poly.arguments import plural
-from nn2poly.errors import InvalidInputError, MissingDependencyError
+from nn2poly.assess.fidelity import check_pair
+from nn2poly.errors import MissingDependencyError
 from nn2poly.explain.faces import make_faces
 from nn2poly.explain.games import shapley_weight, subset_polynomials
-from nn2poly.explain.moments import joint_moments, read_rows, recentred, warn_once
+from nn2poly.explain.moments import (
+    joint_moments,
+    read_population,
+    read_rows,
+    recentred,
+    warn_once,
+)
 from nn2poly.explain.summaries import ranked_table
 from nn2poly.memory import check_terms
 from nn2poly.network.readers import read_network
@@ -58,8 +65,8 @@ class ShapleyValues:
         sums: FloatArray = self.base_values + self.values.sum(axis=1) + beyond
         return sums
 
-    def table(self, n: int | None = None) -> Table:
-        """Rank the features by mean absolute value, the n first or all."""
+    def table(self, n: int | None = None, *, output: int | str | None = None) -> Table:
+        """Rank the features by mean absolute value, the n first or all, of one output or all."""
         extra = {} if self.residual is None else {RESIDUAL_NAME: np.abs(self.residual).mean(axis=0)}
         return ranked_table(
             f"Shapley values: mean |value| over {plural(len(self.values), 'row')}",
@@ -68,6 +75,7 @@ class ShapleyValues:
             np.abs(self.values).mean(axis=0),
             self.output_names,
             n=n,
+            output=output,
             extra=extra,
         )
 
@@ -139,9 +147,10 @@ def shapley(poly: Polynomial, X: Any, background: Any, *, model: Any = None) -> 
     poly
         The polynomial; of a classifier the raw outputs (before the link) are explained.
     X
-        Array or data frame (n, p) in raw units: the rows to explain.
+        Array, data frame or stream (n, p) in raw units: the rows to explain, all of them.
     background
-        Array or data frame (m, p): what a prediction is compared with, such as the training data.
+        Array or data frame (m, p): what a prediction is compared with, such as the training
+        data; of a stream an even choice of at most 200,000 rows.
     model
         The network that the polynomial came from, to show also what it adds beyond it.
 
@@ -169,9 +178,11 @@ def shapley(poly: Polynomial, X: Any, background: Any, *, model: Any = None) -> 
     b               1.000
     """
     rows = read_rows(poly, X, "X")
-    reference = read_rows(poly, background, "background")
+    reference = read_population(poly, background, "background")
     warn_once(poly, rows, reference)
-    network = None if model is None else _matching_network(model, poly)
+    network = None if model is None else read_network(model)
+    if network is not None:
+        check_pair(network, poly, "shapley")
     values, base = _values(recentred(poly, reference), rows, reference)
     residual = None
     if network is not None:
@@ -199,18 +210,3 @@ def _values(
     for here, part in games.batches((rows - poly.center) / poly.scale):
         values[here, features] = part
     return values, faces.mean(moments)
-
-
-def _matching_network(model: Any, poly: Polynomial) -> Any:
-    network = read_network(model)
-    expected = (poly.n_features, poly.n_outputs)
-    found = (network.n_features, network.n_outputs)
-    if expected != found:
-        raise InvalidInputError(
-            "This network is not the one that the polynomial came from.",
-            where="model",
-            expected=f"{expected[0]} features and {expected[1]} outputs, as the polynomial has",
-            found=f"{found[0]} features and {found[1]} outputs",
-            remedy="pass the network that was converted, or leave model out",
-        )
-    return network

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nn2poly.algebra.graded import FloatArray
+from nn2poly.arguments import check_count
 from nn2poly.polynomial.sparse import largest
+from nn2poly.polynomial.terms import output_index
 from nn2poly.tables import Table
 
 # More outputs than this are summed up in one column.
@@ -23,6 +25,17 @@ def subset_name(subset: Sequence[int], feature_names: Sequence[str]) -> str:
     return " × ".join(feature_names[i] for i in subset)
 
 
+def how_many(n: int | None, count: int) -> int:
+    """Give the number of rows of a table that was asked for n of them, or for all (None).
+
+    Examples
+    --------
+    >>> how_many(2, 5), how_many(None, 5)
+    (2, 5)
+    """
+    return count if n is None else check_count(n, where="n")
+
+
 def ranked_table(
     title: str,
     kind: str,
@@ -31,6 +44,7 @@ def ranked_table(
     output_names: Sequence[str],
     *,
     n: int | None = None,
+    output: int | str | None = None,
     extra: Mapping[str, FloatArray] | None = None,
     heading: str = "mean |value|",
 ) -> Table:
@@ -44,6 +58,8 @@ def ranked_table(
         Array (n_names, n_outputs).
     n
         How many to list; None for all.
+    output
+        Index or name of the only output to show; None for all of them.
     extra
         Rows (n_outputs,) that stand below, whatever their size.
     heading
@@ -59,12 +75,17 @@ def ranked_table(
     b               2.000
     the largest 1 of 2
     """
+    below = dict(extra or {})
+    if output is not None:
+        k = output_index(output, output_names)
+        title, output_names = f"{title}, output {output_names[k]}", (output_names[k],)
+        sizes, below = sizes[:, [k]], {name: size[[k]] for name, size in below.items()}
     means = sizes.mean(axis=1)
-    order = largest(means, len(means) if n is None else n).tolist()
+    order = largest(means, how_many(n, len(means))).tolist()
     one = len(output_names) > MAX_COLUMNS or len(output_names) == 1
     columns = (kind, heading) if one else (kind, *output_names)
     rows = [(names[i], float(means[i])) if one else (names[i], *sizes[i].tolist()) for i in order]
-    for name, size in (extra or {}).items():
+    for name, size in below.items():
         rows.append((name, float(size.mean())) if one else (name, *size.tolist()))
     notes = []
     if len(order) < len(names):

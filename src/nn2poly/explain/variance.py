@@ -10,8 +10,8 @@ import numpy as np
 from nn2poly.algebra.graded import FloatArray
 from nn2poly.explain.anova import Anova, anova
 from nn2poly.explain.games import Subset
-from nn2poly.explain.moments import read_rows
-from nn2poly.explain.summaries import subset_name
+from nn2poly.explain.moments import read_population
+from nn2poly.explain.summaries import how_many, subset_name
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.sparse import largest
 from nn2poly.polynomial.terms import output_index, parse_term
@@ -84,11 +84,11 @@ class VarianceShares:
             return share
         return np.zeros(len(self.output_names))
 
-    def table(self, output: int | str = 0, n: int | None = None) -> Table:
+    def table(self, n: int | None = None, *, output: int | str = 0) -> Table:
         """List features by total share, the n first or all, for one output."""
         k = output_index(output, self.output_names)
         first, total = self.first[:, k], self.total[:, k]
-        order = largest(np.nan_to_num(total), len(total) if n is None else n).tolist()
+        order = largest(np.nan_to_num(total), how_many(n, len(total))).tolist()
         rows = tuple(
             (self.feature_names[i], float(first[i]), float(total[i]), float(total[i] - first[i]))
             for i in order
@@ -96,11 +96,11 @@ class VarianceShares:
         columns = ("feature", "alone", "total", "in interactions")
         return Table(f"{self._title(k)}, by feature", columns, rows)
 
-    def subset_table(self, output: int | str = 0, n: int | None = 10) -> Table:
+    def subset_table(self, n: int | None = 10, *, output: int | str = 0) -> Table:
         """List subsets by absolute share, the n first or all, for one output."""
         k = output_index(output, self.output_names)
         size = np.abs(np.nan_to_num(self.shares[:, k]))
-        order = largest(size, len(size) if n is None else n).tolist()
+        order = largest(size, how_many(n, len(size))).tolist()
         columns = ["features", "share"] + (["structural", "correlative"] if self.joint else [])
         parts = [self.shares] + ([self.structural, self.correlative] if self.joint else [])
         rows = tuple(
@@ -119,11 +119,15 @@ class VarianceShares:
 
     def _tables(self) -> list[Table]:
         outputs = range(min(3, len(self.output_names)))
-        return [t for k in outputs for t in (self.table(k, 10), self.subset_table(k, 10))]
+        return [
+            table
+            for k in outputs
+            for table in (self.table(10, output=k), self.subset_table(10, output=k))
+        ]
 
     def __repr__(self) -> str:
         more = len(self.output_names) - 3
-        rest = [f"… and {more:,} more outputs: see .table(output)"] if more > 0 else []
+        rest = [f"… and {more:,} more outputs: see .table(output=…)"] if more > 0 else []
         return "\n\n".join([*map(str, self._tables()), *rest])
 
     def _repr_html_(self) -> str:
@@ -144,7 +148,8 @@ def sobol(poly: Polynomial, X: Any, *, joint: bool = False) -> VarianceShares:
     poly
         The polynomial.
     X
-        Array or data frame (n, p) in raw units: the data whose distribution counts.
+        Array or data frame (n, p) in raw units: the data whose distribution counts; of a stream
+        an even choice of at most 200,000 rows.
     joint
         Keep the rows of X together; default: only their marginals.
 
@@ -164,7 +169,7 @@ def sobol(poly: Polynomial, X: Any, *, joint: bool = False) -> VarianceShares:
     """
     effects = anova(poly, X)
     if joint:
-        structural, correlative, variance = _covariances(effects, read_rows(poly, X, "X"))
+        structural, correlative, variance = _covariances(effects, read_population(poly, X, "X"))
     else:
         structural, variance = effects.variances, effects.variances.sum(axis=0)
         correlative = np.zeros_like(structural)
