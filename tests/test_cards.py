@@ -101,6 +101,21 @@ def test_none_and_nan_are_not_confused():
     assert found.probability_error is None
 
 
+@pytest.mark.parametrize("kind", CARDS)
+def test_a_card_saved_before_there_were_newer_fields_is_still_read(make_network, kind):
+    card = CARDS[kind](make_network)
+    data = card.to_dict()
+    for name in ("r2_without_worst", "probability_within", "target_r2"):
+        del data[name]
+    del data["guarantee"]["held_out"], data["guarantee"]["any_use"]
+    found = FidelityCard.from_dict(data)
+    assert np.isnan(found.r2_without_worst)
+    assert found.probability_within is None
+    assert found.target_r2 is None
+    assert found.guarantee.held_out is (True if card.held_out else None)
+    assert str(found) == str(card)
+
+
 def test_the_card_of_a_polynomial_is_saved_with_it(make_network, tmp_path):
     network = make_network(3, (3, 6, 1), "relu")
     poly = n2p.convert(network, 2, data=uniform(200))
@@ -121,7 +136,7 @@ def test_a_polynomial_that_was_changed_does_not_keep_the_card(make_network):
 
 def test_a_bare_card_prints_its_verdict_outputs_orders_and_guarantee_only():
     text = str(bare_card())
-    for part in ("Rough.", "100 held-out rows", "What each order adds", "too few rows"):
+    for part in ("Rough.", "100 held-out rows", "cut at each order", "too few rows"):
         assert part in text
     for part in ("Where", "Orders tried", "label", "outside", "overall"):
         assert part not in text
@@ -150,7 +165,9 @@ def test_every_part_that_is_there_is_printed():
 
 def test_the_table_of_orders_shows_the_gain_of_each():
     card = bare_card(per_order=(-0.25, 0.5, 0.75, 0.875))
-    orders = next(t for t in card.tables() if t.title == "What each order adds")
+    orders = next(t for t in card.tables() if "cut at each order" in t.title)
+    assert orders.columns == ("cut at order", "R2", "gain")
+    assert "another polynomial" in orders.note
     assert list(orders) == [(1, 0.5, 0.75), (2, 0.75, 0.25), (3, 0.875, 0.125)]
 
 

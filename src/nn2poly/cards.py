@@ -24,7 +24,8 @@ class OutputFidelity:
     rmse, max_error
         Root mean squared and largest absolute error, in the unit of the output.
     worst_row
-        Row (0-based, of those compared) of the largest error.
+        Row of the largest error, counted from 0 in the data that were given: to the
+        conversion, or to `fidelity` (of a stream: in the even choice that was compared).
     spread
         Range of the network's output over the rows, the yardstick of relative errors.
     quantiles
@@ -45,7 +46,9 @@ class Guarantee:
 
     With ``confidence``, at least ``coverage`` of new rows are within ``bounds`` (one per
     output, each by itself) of the network; ``bounds`` is empty when ``n_rows`` is below
-    ``rows_needed``.
+    ``rows_needed``. It holds only if the conversion did not see the rows, which
+    ``held_out`` tells (None: unknown). ``any_use`` is False when R² is negative, and so
+    the mean of the network's output would be closer than the polynomial.
     """
 
     confidence: float
@@ -53,6 +56,8 @@ class Guarantee:
     bounds: tuple[float, ...]
     rows_needed: int
     n_rows: int
+    held_out: bool | None = None
+    any_use: bool = True
 
     def __str__(self) -> str:
         if not self.bounds:
@@ -65,10 +70,12 @@ class Guarantee:
         more = ", …" if len(self.bounds) > 8 else ""
         if len(self.bounds) > 1:
             more += " (each output by itself)"
-        return (
-            f"with {self.confidence:.0%} confidence at least {self.coverage:.0%} of new rows from "
-            f"the same distribution are within {shown}{more} of the network"
+        worse = "" if self.any_use else "worse than a constant (R2 is negative): "
+        promise = (
+            f"{worse}with {self.confidence:.0%} confidence at least {self.coverage:.0%} of new "
+            f"rows from the same distribution are within {shown}{more} of the network"
         )
+        return promise if self.held_out else f"{promise}, if the conversion did not see these rows"
 
 
 @dataclass(frozen=True)
@@ -90,14 +97,16 @@ class FidelityCard:
     n_rows
         Rows compared; ``held_out`` tells whether the conversion never saw them.
     r2, rmse, max_error
-        Overall: mean R² of the outputs that vary, errors over all outputs.
+        Overall: mean R² of the outputs that vary, errors over all outputs. A classifier is
+        compared before its link (logits).
     agreement, probability_error
         Of a classifier: share of rows with the same label, mean absolute difference of
         probabilities; None for a regression.
     per_output
         `OutputFidelity` by output name.
     per_order
-        R² with the terms up to each order 0, 1, … (below the highest with the mean adjusted).
+        R² of this polynomial cut at each order 0, 1, …, its mean adjusted; converting at
+        that order gives another polynomial, as a rule a closer one.
     per_layer
         Share of the error that enters with each layer's activations; empty when unknown.
     regions
@@ -110,6 +119,13 @@ class FidelityCard:
         Rows outside the range that the conversion saw.
     path
         (order, terms, R²) of the orders tried by ``max_order="auto"``.
+    r2_without_worst
+        R² without the hundredth of the rows (at least one) where the error is largest: far
+        above ``r2`` when a few rows carry the error; NaN when unknown.
+    probability_within
+        Of a classifier: on 95 % of the rows no probability is further from the network's.
+    target_r2
+        The R² that ``max_order="auto"`` looked for; None without a search.
     """
 
     n_rows: int
@@ -127,6 +143,9 @@ class FidelityCard:
     verdict: str
     outside: int = 0
     path: tuple[tuple[int, int, float], ...] = ()
+    r2_without_worst: float = float("nan")
+    probability_within: float | None = None
+    target_r2: float | None = None
 
     def tables(self) -> list[Table]:
         """Lay the card out as tables: outputs, orders and layers, regions, path."""
@@ -139,10 +158,10 @@ class FidelityCard:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FidelityCard:
-        """Rebuild a card from `to_dict`."""
+        """Rebuild a card from `to_dict`, also from one that lacks the newer fields."""
         fields = dict(_numbers(data))
-        fields["agreement"] = data["agreement"]
-        fields["probability_error"] = data["probability_error"]
+        for name in ("agreement", "probability_error", "probability_within", "target_r2"):
+            fields[name] = data.get(name)
         fields["per_output"] = {
             name: OutputFidelity(**{**_numbers(o), "quantiles": tuple(o["quantiles"])})
             for name, o in data["per_output"].items()
@@ -150,7 +169,7 @@ class FidelityCard:
         for name in ("per_order", "per_layer"):
             fields[name] = tuple(_numbers(data[name]))
         fields["regions"] = tuple(Region(**region) for region in data["regions"])
-        guarantee = data["guarantee"]
+        guarantee = {"held_out": data["held_out"] or None, **data["guarantee"]}
         fields["guarantee"] = Guarantee(**{**guarantee, "bounds": tuple(guarantee["bounds"])})
         fields["path"] = tuple((o, n, _numbers(r2)) for o, n, r2 in data["path"])
         return cls(**fields)
@@ -194,7 +213,14 @@ def _orders(card: FidelityCard) -> Table:
         (order, r2, r2 - previous)
         for order, (r2, previous) in enumerate(zip(card.per_order, before, strict=False))
     ]
-    return Table("What each order adds", ("up to order", "R2", "gain"), tuple(rows[1:]))
+    return Table(
+        "This polynomial cut at each order",
+        ("cut at order", "R2", "gain"),
+        tuple(rows[1:]),
+        note="Converting at a lower order gives another polynomial, as a rule a closer one."
+        if len(rows) > 2
+        else "",
+    )
 
 
 def _layers(card: FidelityCard) -> Table:

@@ -18,6 +18,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
 import nn2poly as n2p
+from nn2poly.conversion import summary
+from nn2poly.conversion.sample import read_sample
 from nn2poly.errors import InvalidInputError, RadiusWarning, UnsupportedModelError
 from nn2poly.polynomial.polynomial import Polynomial
 
@@ -167,11 +169,76 @@ def test_agreement_of_a_multilabel_classifier_asks_for_all_labels_of_a_row():
     assert 0 < expected < 1
 
 
+def test_probabilities_of_a_row_are_compared_by_the_one_that_differs_most():
+    net = make_network(k=3, link="softmax")
+    poly = n2p.convert(net, 1)
+    X = rows(200)
+    pair = [np.exp(r) / np.exp(r).sum(axis=1)[:, None] for r in (net.predict(X), poly.predict(X))]
+    card = n2p.fidelity(net, poly, X)
+    expected = np.quantile(np.abs(pair[0] - pair[1]).max(axis=1), 0.95)
+    assert card.probability_within == pytest.approx(expected, rel=1e-9)
+    assert card.probability_within > card.probability_error > 0
+    assert "probabilities are within" in card.verdict
+
+
 def test_a_regression_has_no_agreement():
     net = make_network()
     card = n2p.fidelity(net, n2p.convert(net, 1), rows(20))
     assert card.agreement is None
     assert "label" not in str(card)
+
+
+# --- rows --------------------------------------------------------------------------------------
+
+
+def as_form(X, form):
+    """Give the same rows whole, in batches, or in the parts of a Dask array."""
+    if form == "dask":
+        dask_array = pytest.importorskip("dask.array")
+        return dask_array.from_array(X, chunks=(250, -1))
+    return X if form == "array" else [X[:100], X[100:450], X[450:]]
+
+
+FORMS = ["array", "batches", "dask"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("most", [20_000, 60])
+def test_the_rows_of_the_card_are_numbered_as_in_the_data(monkeypatch, form, most):
+    """Also when there are so many that an even choice of them is kept."""
+    monkeypatch.setattr(summary, "MAX_HELD_OUT", most)
+    X = rows(700)
+    found = summary.summarise(read_sample(as_form(X, form), make_network(), None))
+    assert 20 < len(found.held_out) <= most
+    np.testing.assert_array_equal(X[found.held_out_numbers], found.held_out)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_worst_row_of_a_conversion_is_counted_in_the_data_passed(form):
+    net = make_network(k=2)
+    X = rows(700)
+    data = as_form(X, form)
+    pnet = n2p.polynomial_network(net, 2, data=data)
+    error = np.abs(net.predict(X) - pnet.outputs_by_order(X)[-1])
+    for k, output in enumerate(pnet.card.per_output.values()):
+        assert error[output.worst_row, k] == pytest.approx(output.max_error, rel=1e-9)
+    assert max(o.worst_row for o in pnet.card.per_output.values()) > pnet.card.n_rows
+
+
+def test_rows_without_weight_count_as_rows_of_the_data():
+    net = make_network()
+    X = rows(600)
+    weight = (np.arange(600) % 2).astype(float)
+    card = n2p.polynomial_network(net, 2, data=X, sample_weight=weight).card
+    assert card.per_output["y"].worst_row % 2 == 1
+
+
+def test_fidelity_counts_in_the_rows_given():
+    net = make_network()
+    poly = n2p.convert(net, 1)
+    X = rows(50)
+    error = np.abs(net.predict(X) - poly.predict(X))
+    assert n2p.fidelity(net, poly, X).per_output["y"].worst_row == error.argmax()
 
 
 # --- what goes in ----------------------------------------------------------------------------

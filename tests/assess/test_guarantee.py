@@ -14,6 +14,7 @@ from nn2poly.assess.guarantee import (
     order_statistic,
     rows_needed,
 )
+from nn2poly.polynomial.polynomial import Polynomial
 
 LEVELS = [(0.95, 0.99), (0.9, 0.9), (0.99, 0.95), (0.8, 0.5), (0.51, 0.3)]
 
@@ -94,6 +95,26 @@ def test_several_outputs_are_promised_each_by_itself():
     text = str(guarantee(rng.normal(size=(400, 2))))
     assert "(each output by itself)" in text
     assert "each output" not in str(guarantee(rng.normal(size=(400, 1))))
+
+
+def test_the_promise_carries_its_condition_unless_the_rows_are_known_to_be_new(make_network):
+    network = make_network(4, (3, 8, 1), "tanh")
+    X = np.random.default_rng(4).uniform(-1, 1, (2500, 3))
+    poly = n2p.convert(network, 2, data=X)
+    condition = "of the network, if the conversion did not see these rows"
+    checked = n2p.fidelity(network, poly, X).guarantee
+    assert checked.held_out is None
+    assert str(checked).endswith(condition)
+    assert poly.card.guarantee.held_out is True
+    assert str(poly.card.guarantee).endswith("of the network")
+
+
+def test_a_bound_is_no_comfort_when_r2_is_negative(make_network):
+    network = make_network(4, (3, 8, 1), "tanh")
+    X = np.random.default_rng(4).uniform(-1, 1, (400, 3))
+    far = Polynomial([[100.0], [1.0], [0.0], [0.0]], 1, ["x1", "x2", "x3"])
+    assert str(n2p.fidelity(network, far, X).guarantee).startswith("worse than a constant (R2 is n")
+    assert "worse" not in str(n2p.fidelity(network, n2p.convert(network, 2, data=X), X).guarantee)
 
 
 def test_the_card_of_a_calibration_bounds_new_rows(make_network):

@@ -7,6 +7,7 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.errors import InvalidInputError
+from nn2poly.polynomial.polynomial import Polynomial
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +91,35 @@ def test_a_length_that_is_none_is_refused(planted, max_terms):
     net, poly, X = planted
     with pytest.raises(InvalidInputError, match="max_terms"):
         n2p.sparse_path(net, poly, X, max_terms=max_terms)
+
+
+@pytest.fixture(scope="module")
+def overfitted():
+    """Make few rows with heavy tails, on which every further term does harm."""
+    rng = np.random.default_rng(3)
+    net = n2p.Network([n2p.Layer(rng.normal(size=(6, 30)), rng.normal(size=30), "relu"),
+                       n2p.Layer(rng.normal(size=(30, 1)) / 5)])  # fmt: skip
+    X = rng.standard_t(2, size=(120, 6))
+    return n2p.sparse_path(net, n2p.convert(net, 3, data=X), X, max_terms=45)
+
+
+def test_the_path_ends_when_nothing_has_been_gained_for_ten_steps(overfitted):
+    path = overfitted
+    assert len(path.r2) == path.n_best + 10 < 45
+    assert len(path.chosen) == len(path.coefficients) == len(path.r2)
+    assert path.r2[path.n_best - 1] == path.r2.max()
+
+
+def test_the_best_step_is_marked_and_given_by_default(overfitted):
+    path = overfitted
+    assert [row[0] for row in path.table() if row[3] == "best"] == [path.n_best]
+    assert path.polynomial().n_terms == path.n_best < len(path.r2)
+
+
+def test_an_output_that_does_not_vary_needs_one_term():
+    net = n2p.Network([n2p.Layer(np.zeros((2, 1)), [3.0])])
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    poly = Polynomial([[3.0], [1.0], [1.0]], 1, ["x1", "x2"])
+    path = n2p.sparse_path(net, poly, X)
+    assert path.n_best == 1
+    assert path.polynomial().predict(X) == pytest.approx(3.0)

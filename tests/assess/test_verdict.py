@@ -8,16 +8,37 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
+from nn2poly.assess.tails import FarColumn, Tail
 from nn2poly.assess.verdict import FAITHFUL, ROUGH, USEFUL, verdict
-from nn2poly.cards import OutputFidelity, Region
+from nn2poly.cards import FidelityCard, Guarantee, OutputFidelity, Region
 
 
 def output(r2=0.99, within=0.05, spread=1.0):
     return OutputFidelity(r2, 0.1, 0.5, 3, spread, (0.01, 0.02, within, 0.3))
 
 
-def say(r2, *, agreement=None, outputs=None, regions=(), outside=0):
-    return verdict(r2, agreement, outputs or {"y": output(r2)}, tuple(regions), outside)
+def say(r2, *, outputs=None, regions=(), tail=None, fitted=False, **changes):
+    facts = {
+        "n_rows": 500,
+        "held_out": True,
+        "rmse": 0.1,
+        "max_error": 0.5,
+        "agreement": None,
+        "probability_error": None,
+        "per_order": (0.0, 0.5, r2),
+        "per_layer": (),
+        "guarantee": Guarantee(0.95, 0.99, (), 299, 100),
+        "verdict": "",
+    }
+    if changes.get("agreement") is not None:
+        facts |= {"probability_error": 0.01, "probability_within": 0.05}
+    card = FidelityCard(
+        r2=r2,
+        per_output=outputs or {"y": output(r2)},
+        regions=tuple(regions),
+        **facts | changes,
+    )
+    return verdict(card, tail=tail, fitted=fitted)
 
 
 REGION = Region("age > 60 and dose <= 2", 40, 0.3, 2.34)
@@ -64,6 +85,8 @@ def test_an_output_that_does_not_vary_is_not_graded():
         (1.0, "above 0.999999"),
         (-0.5, "-0.5"),
         (-82.34, "-82.3"),
+        (-2804.2, "-2,804"),
+        (-1.5e100, "-1.5e+100"),
     ],
 )
 def test_r2_is_shown_with_enough_digits_not_to_be_called_one(r2, shown):
@@ -88,7 +111,16 @@ def test_the_distance_is_the_95_percent_quantile_in_units_of_the_range():
 
 
 def test_a_distance_beyond_the_range_is_written_in_plain_digits():
-    assert "within 150 % of its range" in say(-3.0, outputs={"y": output(within=1.5)})
+    assert "within 150 % of its range" in say(0.1, outputs={"y": output(within=1.5)})
+
+
+def test_a_negative_r2_is_not_said_to_follow_the_network():
+    for classes in ({}, {"agreement": 0.6}):
+        text = say(-3.0, **classes)
+        assert "follows" not in text
+        assert text.startswith("Not faithful (R2 -3): ")
+        assert "try another order or more data" in text
+    assert "further from the network, overall, than a constant would be." in say(-3.0)
 
 
 def test_of_several_outputs_the_worst_is_named():
@@ -105,8 +137,21 @@ def test_when_no_output_varies_the_distance_is_in_its_own_unit():
 
 
 def test_a_classifier_is_told_how_often_the_labels_agree():
-    assert "gives the same label on 93.4%." in say(0.99, agreement=0.934)
+    text = say(0.99, agreement=0.934)
+    assert (
+        "labels agree on 93.4 % of rows; probabilities are within 0.05 of the network's on 95 % "
+        "of rows." in text
+    )
+    assert "range" not in text
     assert "label" not in say(0.99)
+
+
+@pytest.mark.parametrize(
+    ("within", "shown"),
+    [(0.0, "0.001"), (0.0004, "0.001"), (0.0511, "0.052"), (0.05, "0.05"), (0.999, "1")],
+)
+def test_the_distance_of_probabilities_is_rounded_up(within, shown):
+    assert f"within {shown} of" in say(0.99, agreement=1.0, probability_within=within)
 
 
 def test_labels_that_differ_somewhere_are_not_said_to_agree_on_all_rows():
@@ -128,6 +173,7 @@ def test_a_polynomial_that_is_not_faithful_is_not_to_be_used_anywhere():
 
 def test_rows_outside_the_range_are_counted():
     assert " 1,234 of these rows lie outside the range" in say(0.99, outside=1234)
+    assert " 1 of these rows lies outside the range" in say(0.99, outside=1)
     assert "outside" not in say(0.99)
 
 
@@ -146,6 +192,76 @@ def test_the_verdict_of_a_card_is_made_of_its_own_numbers(make_network):
     X = np.random.default_rng(5).uniform(-1, 1, (1000, 3))
     card = n2p.convert(network, 2, data=X).card
     (only,) = card.per_output.values()
-    expected = verdict(card.r2, None, card.per_output, card.regions, card.outside)
-    assert card.verdict == expected
+    assert card.verdict == verdict(card)
     assert f"{100 * only.quantiles[2] / only.spread:.2g} %" in card.verdict
+
+
+# ---- few rows that carry the error ---------------------------------------------------------------
+
+
+def test_the_few_rows_that_carry_the_error_are_counted_and_their_columns_named():
+    tail = Tail(41, 0.981, (FarColumn("AveOccup", 1243.3, 2.82), FarColumn("Pop", 9.0, 1.0)))
+    text = say(-316.0, tail=tail)
+    assert "; without the 41 worst rows R2 is 0.981. The worst of them lie far out in " in text
+    assert "'AveOccup' (1,243; median 2.82) and 'Pop' (9; median 1)" in text
+    assert "clip or transform such columns, lower the order, or trust the network there." in text
+    assert "higher order" not in text
+
+
+def test_one_worst_row_is_spoken_of_as_one_and_order_one_cannot_be_lowered():
+    text = say(0.3, tail=Tail(1, 0.9, (FarColumn("a", 9.0, 0.0),)), per_order=(0.0, 0.3))
+    assert "without the worst row R2 is 0.900. It lies far out in 'a'" in text
+    assert "clip or transform that column, or trust the network there." in text
+    assert "Look at the 3 worst rows, lower the order, or" in say(0.3, tail=Tail(3, 0.9, ()))
+
+
+# ---- rows that were fitted, few rows, a target that was missed -----------------------------------
+
+
+def test_rows_that_were_fitted_earn_no_praise():
+    text = say(0.996, fitted=True, n_rows=4)
+    assert text.startswith("Unproven (R2 0.996): measured on the 4 rows that it was fitted to")
+    assert "promises nothing" in text
+    assert say(0.3, fitted=True, n_rows=4).startswith("Not faithful (R2 0.300): measured on the 4")
+    assert say(float("nan"), fitted=True, n_rows=1).startswith("Undecided")
+
+
+def test_few_rows_are_counted_and_many_are_not():
+    assert "on 95 % of 99 rows." in say(0.99, n_rows=99)
+    assert "on 95 % of 1 row." in say(0.99, n_rows=1)
+    assert "on 95 % of rows." in say(0.99, n_rows=100)
+    assert "be, on 12 rows." in say(-1.0, n_rows=12)
+
+
+def test_a_target_that_no_order_reached_is_said_to_be_missed():
+    path = ((1, 4, 0.5), (2, 10, 0.9), (3, 20, 0.85))
+    missed = " No order up to 3 reached R2 0.99; this one came closest."
+    assert missed in say(0.9, path=path, target_r2=0.99)
+    assert missed in say(0.9, path=path, target_r2=0.99, tail=Tail(3, 0.999, ()))
+    assert missed in say(0.9, path=path, target_r2=0.99, fitted=True)
+    assert "reached" not in say(0.99, path=path, target_r2=0.99)
+    assert "reached" not in say(float("nan"), path=path, target_r2=0.99)
+    poor = say(0.5, path=path, target_r2=0.99)
+    assert "Do not use it" in poor
+    assert "higher order" not in poor
+
+
+def test_a_conversion_of_few_rows_says_that_they_were_fitted_and_fidelity_does_not(make_network):
+    network = make_network(5, (3, 8, 1), "tanh")
+    X = np.random.default_rng(5).uniform(-1, 1, (8, 3))
+    poly = n2p.convert(network, 2, data=X)
+    assert "the 8 rows that it was fitted to" in poly.card.verdict
+    assert poly.card.guarantee.held_out is False
+    checked = n2p.fidelity(network, poly, X)
+    assert "fitted" not in checked.verdict
+    assert "8 rows" in checked.verdict
+
+
+def test_a_search_that_misses_its_target_says_so(make_network):
+    network = make_network(5, (3, 8, 6, 1), "relu", spread=2.0)
+    X = np.random.default_rng(5).uniform(-1, 1, (300, 3))
+    card = n2p.polynomial_network(network, "auto", data=X, target_r2=1.0).card
+    assert card.target_r2 == 1.0
+    assert f"No order up to {card.path[-1][0]} reached R2 1; this one came closest" in card.verdict
+    assert card.r2 == max(r2 for _, _, r2 in card.path)
+    assert n2p.polynomial_network(network, 2, data=X).card.target_r2 is None

@@ -9,7 +9,6 @@ import pytest
 import nn2poly as n2p
 from nn2poly.conversion import correction
 
-
 LEVELS = 6
 
 
@@ -49,6 +48,12 @@ def test_the_card_is_that_of_the_refitted_polynomial(network, rows, pair):
     assert mended.card.r2 > without.card.r2
     assert mended.card.n_rows == without.card.n_rows
     assert mended.card.per_layer == without.card.per_layer
+    # The row of the largest error is counted in the data that were passed.
+    name, output = next(iter(mended.card.per_output.items()))
+    row = rows[[output.worst_row]]
+    column = mended.output_names.index(name)
+    error = network.predict(row)[0, column] - mended.predict(row)[0, column]
+    assert abs(error) == pytest.approx(output.max_error)
 
 
 def test_it_is_left_out_on_request_and_with_kept_layers(network, rows):

@@ -201,3 +201,18 @@ def covertype(folder, make_network):
     poly = n2p.convert(network, 3)
     path = n2p.report(poly, network, X, path=folder / "covertype.html")
     return Made(path, poly, X)
+
+
+@pytest.fixture(scope="session")
+def far_off(folder, make_network):
+    """A classifier on a factor and numbers, with one row far from all others."""
+    rng = np.random.default_rng(9)
+    levels = np.eye(3)[rng.integers(0, 3, 80)]
+    X = np.hstack([levels, np.zeros((80, 1)), rng.normal(size=(80, 1))])
+    X[[4, 7], 4] = [500.0, -0.2]
+    names = ["job_type_clerk", "job_type_cook", "job_type_driver", "unused", "age.in_years=z"]
+    layers = make_network(9, (5, 4, 1), spread=0.2).layers
+    network = n2p.Network(layers, link="sigmoid", classes=("no", "yes")).named(names, ["yes"])
+    poly = n2p.convert(network, 2)
+    path = n2p.report(poly, network, X, path=folder / "far_off.html")
+    return Made(path, poly, X)

@@ -278,6 +278,83 @@ def test_choosing_an_output_changes_every_part(stay, awkward):
     assert page.page.locator("#formula .equation:visible").count() == 1
 
 
+def drawn(page, chart):
+    """Bring a chart into view and give its traces once it is drawn."""
+    page.locator(f"#{chart}").scroll_into_view_if_needed()
+    page.wait_for_selector(f"#{chart} svg.main-svg")
+    return page.evaluate(f"document.getElementById('{chart}').data.map(({{x, y}}) => [x, y])")
+
+
+def test_one_row_far_off_is_marked_at_the_edge_and_all_can_be_shown(visit, far_off):
+    page = visit(far_off.path).page
+    _, near, far = drawn(page, "chart-agreement")
+    raw = far_off.poly.outputs_by_order(far_off.X)[-1][:, 0]
+    assert (len(near[0]), len(far[0])) == (79, 1)
+    view = page.evaluate("document.getElementById('chart-agreement').layout.yaxis.range")
+    assert far[1][0] in view
+    assert np.ptp(view) < 0.1 * np.ptp(raw)
+    assert "1 row lies outside this view" in page.locator("#caption-agreement").inner_text()
+    page.get_by_label("Show all rows").check()
+    expect(page.locator("#caption-agreement")).not_to_contain_text("outside")
+    _, near, far = drawn(page, "chart-agreement")
+    assert (len(near[0]), len(far[0])) == (80, 0)
+
+
+def test_without_a_row_far_off_there_is_nothing_to_switch(stay, diabetes):
+    page = stay(diabetes.path).page
+    drawn(page, "chart-agreement")
+    assert not page.get_by_label("Show all rows").is_visible()
+    assert "outside" not in page.locator("#caption-agreement").inner_text()
+
+
+def test_axes_of_a_classifier_say_logit_and_those_of_a_regression_do_not(stay, wine, diabetes):
+    for made, is_said in ((wine, True), (diabetes, False)):
+        page = stay(made.path)
+        page.scroll_through()
+        for chart, axis in (("agreement", "x"), ("agreement", "y"), ("effect", "y")):
+            title = page.page.locator(f"#chart-{chart} .{axis}title").first.text_content()
+            assert ("logit" in title) == is_said
+
+
+def test_a_factor_has_one_bar_for_each_level_with_only_that_level_on(visit, far_off):
+    page = visit(far_off.path).page
+    options = page.locator("#effect-feature option").all_text_contents()
+    assert sorted(options) == ["age.in_years=z", "job_type", "unused"]
+    page.locator("#effect-feature").select_option(label="job_type")
+    drawn(page, "chart-effect")
+    bars = page.evaluate(
+        "(({ x, base, text }) => [x, base, text])(document.getElementById('chart-effect').data[0])"
+    )
+    found = {text.split("<br>")[0]: x + base for x, base, text in zip(*bars, strict=True)}
+    for i, level in enumerate(("clerk", "cook", "driver")):
+        X = far_off.X.copy()
+        X[:, :3] = np.eye(3)[i]
+        assert found[level] == pytest.approx(far_off.poly.predict(X).mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize("width", [1280, 1060, 360])
+def test_no_entry_of_the_sidebar_is_cut(visit, diabetes, width):
+    page = visit(diabetes.path, width=width).page
+    page.evaluate("document.querySelectorAll('nav a').forEach((a) => a.ariaCurrent = 'true')")
+    cut = "[...document.querySelectorAll('nav a')].filter((a) => a.scrollWidth > a.clientWidth)"
+    assert page.evaluate(f"{cut}.map((a) => a.textContent)") == []
+
+
+def test_names_break_after_signs_and_not_within_words(visit, far_off):
+    page = visit(far_off.path, width=360).page
+    lines = """[...document.querySelectorAll('#data tbody th, #term-rows th')].flatMap((cell) =>
+      [...cell.childNodes].filter((n) => n.nodeType === 3).flatMap((n) => {
+        const words = [...n.data.matchAll(/[^ ]+/g)];
+        return words.filter((w) => {
+          const range = document.createRange();
+          range.setStart(n, w.index); range.setEnd(n, w.index + w[0].length);
+          return range.getClientRects().length > 1;
+        }).map((w) => w[0]);
+      }))"""
+    assert page.locator("#data wbr").count()
+    assert page.evaluate(lines) == []
+
+
 # --- the table -------------------------------------------------------------------------------
 
 
@@ -487,7 +564,7 @@ def test_the_page_can_be_used_by_keys_alone(visit, wine):
     keys.press("ArrowDown")
     assert (
         page.page.locator("#prediction-name").inner_text()
-        == f"raw output {wine.poly.output_names[1]} ="
+        == f"logit of {wine.poly.output_names[1]} ="
     )
     page.page.locator("#term-table [data-sort=order]").focus()
     keys.press("Enter")

@@ -5,8 +5,14 @@ import pytest
 
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.reporting.controls import binary_columns, typical_row
-from nn2poly.reporting.effects import average_curves, pair_deviations, term_deviations
+from nn2poly.reporting.effects import (
+    average_curves,
+    factor_averages,
+    pair_deviations,
+    term_deviations,
+)
 from nn2poly.reporting.judge import comparable, judge
+from nn2poly.reporting.scatter import scatter_views
 
 
 def random_polynomial(seed, p=4, order=3, n_outputs=2, kept=None):
@@ -126,3 +132,47 @@ def test_the_feature_that_moves_most_comes_first():
     X = np.random.default_rng(0).normal(size=(30, 3))
     poly = Polynomial.from_terms(["a", "b", "b c"], [1.0, 5.0, 2.0], ["a", "b", "c"])
     assert judge(poly, X, binary_columns(X)).order == (1, 2, 0)
+
+
+@pytest.mark.parametrize("kept", [None, 12])
+def test_a_factor_moves_all_its_columns_together(kept):
+    poly = random_polynomial(3, 5, 3, kept=kept)
+    X = np.random.default_rng(3).normal(size=(40, 5))
+    X[:, 1:4] = np.eye(3)[np.arange(40) % 3]
+    levels = np.full((3, 5), np.nan)
+    levels[:, 1:4] = np.eye(3)
+    z, at = ((values - poly.center) / poly.scale for values in (X, levels))
+    found = factor_averages(poly, z, at)
+    for i in range(3):
+        moved = X.copy()
+        moved[:, 1:4] = np.eye(3)[i]
+        np.testing.assert_allclose(found[i], poly.predict(moved).mean(axis=0), rtol=1e-9)
+
+
+def test_a_level_that_no_row_has_does_not_part_a_factor_of_one_name():
+    X = np.insert(np.eye(3)[np.arange(30) % 3], 1, 0.0, axis=1)
+    names = ["job_a", "job_b", "job_c", "job_d"]
+    assert binary_columns(X, names).factors == ((0, 2, 3),)
+    assert binary_columns(X, ["job_a", "wage", "job_c", "job_d"]).factors != ((0, 2, 3),)
+    assert (0, 2, 3) not in binary_columns(X).factors
+
+
+def test_a_view_leaves_out_what_is_far_off_only():
+    y = np.random.default_rng(0).normal(size=(300, 1))
+    whole = scatter_views(y, y)[0]
+    assert whole["outside"] == 0
+    assert whole["all"] == whole["bulk"]
+    guess = y.copy()
+    guess[[3, 50]] = [[-28_000.0], [900.0]]
+    view = scatter_views(y, guess)[0]
+    assert view["outside"] == 2
+    assert np.ptp(view["bulk"]) < 15
+    assert view["all"][0] < -28_000
+
+
+def test_a_rare_group_and_a_constant_stay_in_view():
+    rare = np.where(np.arange(200) % 20 == 0, 100.0, np.linspace(0, 1, 200))[:, None]
+    assert scatter_views(rare, rare)[0]["outside"] == 0
+    still = np.r_[np.zeros(99), 5.0][:, None]
+    assert scatter_views(still, still)[0]["outside"] == 0
+    assert scatter_views(still[:1], still[:1])[0]["bulk"] == [-1.0, 1.0]

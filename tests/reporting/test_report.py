@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -142,6 +143,95 @@ def test_labels_are_compared_whatever_their_type(make_network):
     classes, right = contents(poly, network, X, labels).response
     assert sum(line[1] for line in classes) == 50
     assert dict(right)["polynomial"] == 1.0
+
+
+@pytest.fixture
+def classifier(make_network):
+    layers = make_network(3, (3, 4, 1), spread=0.2).layers
+    return n2p.Network(layers, link="sigmoid", classes=("<=50K", ">50K"))
+
+
+@pytest.mark.parametrize("kind", [int, bool, float])
+def test_labels_that_are_coded_otherwise_are_refused_with_both_sets(classifier, X, kind, tmp_path):
+    poly = n2p.convert(classifier, 2)
+    y = (np.arange(60) % 2).astype(kind)
+    with pytest.raises(InvalidInputError, match="None of the labels is a class") as caught:
+        n2p.report(poly, classifier, X, y, tmp_path / "r.html")
+    assert "'<=50K', '>50K'" in caught.value.expected
+    assert repr(y[1].item()) in caught.value.found
+    assert "np.array(poly.classes)[y" in caught.value.remedy
+    assert list(tmp_path.iterdir()) == []
+    index = y if kind is int else y.astype(int)
+    assert contents(poly, classifier, X, np.array(poly.classes)[index]).response
+
+
+def test_labels_that_are_no_positions_get_no_advice_to_index(classifier, X):
+    with pytest.raises(InvalidInputError) as caught:
+        contents(n2p.convert(classifier, 2), classifier, X, np.array(["rich", "poor"] * 30))
+    assert "np.array" not in caught.value.remedy
+    assert "leave y out" in caught.value.remedy
+
+
+def test_one_known_label_is_enough(classifier, X):
+    y = np.array(["<=50K"] + ["?"] * 59)
+    assert contents(n2p.convert(classifier, 2), classifier, X, y).response
+
+
+def test_several_labels_want_zeros_and_ones(make_network, X):
+    network = n2p.Network(make_network(3, (3, 4, 2), spread=0.2).layers, link="sigmoid")
+    poly = n2p.convert(network, 2)
+    y = np.arange(120).reshape(60, 2) % 2
+    assert contents(poly, network, X, y).response
+    with pytest.raises(InvalidInputError, match="None of the labels") as caught:
+        contents(poly, network, X, y.astype(bool))
+    assert "astype(int)" in caught.value.remedy
+
+
+def test_worst_rows_give_the_probability_of_the_class_that_the_network_chooses(wine, classifier, X):
+    poly = n2p.convert(classifier, 2)
+    for row in contents(poly, classifier, X).worst:
+        k = int(row.network > 0)
+        assert row.chosen.name == poly.classes[k]
+        assert row.chosen.network >= 0.5
+        assert row.chosen.polynomial == pytest.approx(poly.predict_proba(X[[row.row]])[0, k])
+    for words in ("network (logit)", "polynomial (logit)", "P network", "P polynomial"):
+        assert f">{words}</th>" in wine.text
+
+
+def test_worst_rows_of_a_regression_speak_of_no_logit(diabetes, poly, network, X):
+    assert all(row.chosen is None for row in contents(poly, network, X).worst)
+    static = diabetes.text.split("report-data")[0]
+    assert "logit" not in static
+
+
+def test_one_row_outside_is_spoken_of_as_one_and_in_a_line_of_its_own(classifier, X, tmp_path):
+    poly = n2p.convert(classifier, 2, data=X)
+    beyond = np.vstack([X[:30], [[9.0, 0.0, 0.0]]])
+    view = contents(poly, classifier, beyond).cards[0]
+    assert view.tables[0].note.splitlines()[1] == "1 row lies outside the calibrated range."
+    text = n2p.report(poly, classifier, beyond, path=tmp_path / "r.html").read_text("utf-8")
+    static = text.split("report-data")[0]
+    assert '<p class="note">1 row lies outside the calibrated range.</p>' in static
+    assert not re.search(r"\b1 rows", static)
+    assert "1 of these rows lie " not in static
+    assert "1 of these rows lies outside" in static
+
+
+def test_the_share_of_equal_labels_is_written_alike_everywhere(wine):
+    card = replace(wine.poly.card, agreement=0.95984)
+    card = replace(card, verdict="Useful (R2 0.96): labels agree on 95.9 % of rows.")
+    view = card_views(card, None)[0]
+    figure = next(f for f in figures(card, 10) if "labels" in f.label)
+    assert figure.value == "95.9 %"
+    assert "95.9 % of rows" in view.verdict
+    assert "95.9 % of rows" in view.tables[0].note
+    assert not re.search(r"\d%", view.verdict + view.guarantee + "".join(view.tables[0].columns))
+
+
+def test_importance_says_what_is_ranked(diabetes):
+    assert "Ranked by effect" in diabetes.text
+    assert "|coefficient| × standard deviation of the term" in diabetes.text
+    assert "nn2poly.plots.importance" in diabetes.text
 
 
 def test_a_small_polynomial_is_exported_whole_and_a_large_one_says_what_is_left(covertype, poly):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from nn2poly.arguments import listed
 from nn2poly.assess.guarantee import guarantee
 from nn2poly.assess.regions import worst_regions
+from nn2poly.assess.tails import find_tail, worst_rows
 from nn2poly.assess.verdict import verdict
 from nn2poly.cards import QUANTILES, FidelityCard, OutputFidelity
 from nn2poly.errors import InvalidInputError
@@ -83,22 +85,39 @@ def make_card(
     poly: Approximation,
     X: FloatArray,
     *,
-    held_out: bool = False,
+    held_out: bool | None = None,
     per_layer: Sequence[float] = (),
     path: Sequence[tuple[int, int, float]] = (),
+    target_r2: float | None = None,
+    row_numbers: npt.NDArray[np.intp] | None = None,
 ) -> FidelityCard:
-    """Fill a card from checked rows X (n, p) in raw units."""
+    """Fill a card from checked rows X (n, p) in raw units.
+
+    Parameters
+    ----------
+    held_out
+        True when the conversion did not see the rows, False when it fitted these very rows,
+        None when nobody knows.
+    per_layer, path, target_r2
+        What the conversion tells about itself; see `FidelityCard`.
+    row_numbers
+        Array (n,): numbers of the rows in the data that the user passed; 0, 1, … by default.
+    """
     truth = _columns(network.predict(X))
     by_order = poly.outputs_by_order(X)
     error = truth - by_order[-1]
-    per_output = {n: _output(truth[:, k], error[:, k]) for k, n in enumerate(poly.output_names)}
+    numbers = np.arange(len(X)) if row_numbers is None else row_numbers
+    outputs = enumerate(poly.output_names)
+    per_output = {name: _output(truth[:, k], error[:, k], numbers) for k, name in outputs}
     spread = np.array([o.spread or 1.0 for o in per_output.values()])
-    regions = worst_regions(X, np.max(np.abs(error) / spread, axis=1), poly.feature_names)
-    agreement, difference = _classified(network, truth, by_order[-1])
-    r2, outside = mean_r2(truth, by_order[-1]), poly.count_outside(X)
-    return FidelityCard(
+    size = np.max(np.abs(error) / spread, axis=1)
+    agreement, difference, within = _classified(network, truth, by_order[-1])
+    r2 = mean_r2(truth, by_order[-1])
+    most = np.delete(np.arange(len(X)), worst_rows(size))
+    trimmed = mean_r2(truth[most], by_order[-1][most]) if len(most) else float("nan")
+    card = FidelityCard(
         n_rows=len(X),
-        held_out=held_out,
+        held_out=bool(held_out),
         r2=r2,
         rmse=float(np.sqrt(np.mean(error**2))),
         max_error=float(np.max(np.abs(error))),
@@ -107,12 +126,17 @@ def make_card(
         per_output=per_output,
         per_order=(*(_level_r2(truth, guess) for guess in by_order[:-1]), r2),
         per_layer=tuple(per_layer),
-        regions=regions,
-        guarantee=guarantee(error),
-        verdict=verdict(r2, agreement, per_output, regions, outside),
-        outside=outside,
+        regions=worst_regions(X, size, poly.feature_names),
+        guarantee=replace(guarantee(error), held_out=held_out, any_use=not r2 < 0.0),
+        verdict="",
+        outside=poly.count_outside(X),
         path=tuple(path),
+        r2_without_worst=trimmed,
+        probability_within=within,
+        target_r2=target_r2,
     )
+    tail = find_tail(X, size, r2, trimmed, poly.feature_names)
+    return replace(card, verdict=verdict(card, tail=tail, fitted=held_out is False))
 
 
 def mean_r2(truth: FloatArray, guess: FloatArray) -> float:
@@ -141,13 +165,13 @@ def _r2(truth: FloatArray, error: FloatArray) -> float:
     return 1.0 - float(error @ error) / spread if spread > floor else float("nan")
 
 
-def _output(truth: FloatArray, error: FloatArray) -> OutputFidelity:
+def _output(truth: FloatArray, error: FloatArray, numbers: npt.NDArray[np.intp]) -> OutputFidelity:
     size = np.abs(error)
     return OutputFidelity(
         r2=_r2(truth, error),
         rmse=float(np.sqrt(np.mean(error**2))),
         max_error=float(np.max(size)),
-        worst_row=int(np.argmax(size)),
+        worst_row=int(numbers[np.argmax(size)]),
         spread=float(np.ptp(truth)),
         quantiles=tuple(np.quantile(size, QUANTILES).tolist()),
     )
@@ -155,15 +179,20 @@ def _output(truth: FloatArray, error: FloatArray) -> OutputFidelity:
 
 def _classified(
     network: Network, truth: FloatArray, guess: FloatArray
-) -> tuple[float | None, float | None]:
-    """Compare labels (share of rows alike) and probabilities (mean absolute difference)."""
+) -> tuple[float | None, float | None, float | None]:
+    """Compare labels (share of rows alike) and probabilities.
+
+    Their mean absolute difference, and the largest one of a row, at 95 % of the rows.
+    """
     if network.link == "identity":
-        return None, None
+        return None, None, None
     pair = [labels(raw, network.link, network.classes) for raw in (truth, guess)]
     same = pair[0] == pair[1]
     chances = [probabilities(raw, network.link) for raw in (truth, guess)]
-    difference = float(np.mean(np.abs(chances[0] - chances[1])))
-    return float(np.mean(same if same.ndim == 1 else same.all(axis=1))), difference
+    difference = np.abs(chances[0] - chances[1])
+    agreement = float(np.mean(same if same.ndim == 1 else same.all(axis=1)))
+    within = float(np.quantile(difference.max(axis=1), 0.95))
+    return agreement, float(np.mean(difference)), within
 
 
 def check_pair(network: Network, poly: Approximation, caller: str) -> None:

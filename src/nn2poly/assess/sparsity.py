@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +26,8 @@ FloatArray = npt.NDArray[np.float64]
 CANDIDATES, MAX_ROWS = 400, 4000
 # Every fifth row is held out.
 HOLD_OUT_EVERY = 5
+# The path ends when the held-out R² has not risen for so many steps.
+PATIENCE = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +51,15 @@ class SparsePath:
     r2: FloatArray
     coefficients: tuple[FloatArray, ...]
 
-    def polynomial(self, n_terms: int) -> Polynomial:
-        """Give the refitted polynomial of the first ``n_terms`` terms."""
-        n = min(check_count(n_terms, where="n_terms"), len(self.chosen))
+    @property
+    def n_best(self) -> int:
+        """Number of terms with the highest held-out R²."""
+        return int(self.r2.argmax()) + 1
+
+    def polynomial(self, n_terms: int | None = None) -> Polynomial:
+        """Give the refitted polynomial of the first ``n_terms`` terms, by default the best."""
+        wanted = self.n_best if n_terms is None else check_count(n_terms, where="n_terms")
+        n = min(wanted, len(self.chosen))
         order = np.argsort(self.chosen[:n])
         kept = self.chosen[:n][order]
         positions = kept if self.poly.positions is None else self.poly.positions[kept]
@@ -63,17 +72,20 @@ class SparsePath:
         if not len(reached):
             raise InvalidInputError(
                 f"No step of the path reaches an R² of {r2}.",
-                found=f"at most {self.r2.max():.4f}, with {int(self.r2.argmax()) + 1} terms",
+                found=f"at most {self.r2.max():.4f}, with {self.n_best} terms",
                 remedy="ask for less, or make the path with a larger max_terms",
             )
         return self.polynomial(int(reached[0]) + 1)
 
     def table(self) -> Table:
-        """List the steps: number of terms, the term that joins, R²."""
+        """List the steps: number of terms, the term that joins, R², and which is best."""
         names = [term_name(self.poly.terms[i], self.poly.feature_names) for i in self.chosen]
-        rows = tuple((n, names[n - 1], float(r2)) for n, r2 in enumerate(self.r2, start=1))
+        rows = tuple(
+            (n, names[n - 1], float(r2), "best" if n == self.n_best else "")
+            for n, r2 in enumerate(self.r2, start=1)
+        )
         title = f"Terms against fidelity, of {self.poly.n_terms:,} terms"
-        return Table(title, ("terms", "joins", "held-out R2"), rows)
+        return Table(title, ("terms", "joins", "held-out R2", "mark"), rows)
 
     def __repr__(self) -> str:
         return str(self.table())
@@ -86,7 +98,8 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
     """Choose terms one by one, always refitting all of them to the network's outputs.
 
     Orthogonal matching pursuit among the terms with the largest contributions; the R² of
-    each step is measured on rows that are not used to choose or to fit.
+    each step is measured on rows that are not used to choose or to fit, and the path ends
+    when it has not risen for 10 steps.
 
     Parameters
     ----------
@@ -97,7 +110,7 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
     X
         Array or data frame (n, p) in raw units.
     max_terms
-        Length of the path.
+        Longest path.
 
     Returns
     -------
@@ -124,8 +137,13 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
     held = np.arange(len(rows)) % HOLD_OUT_EVERY == 0 if len(rows) >= 2 * HOLD_OUT_EVERY else None
     fit = slice(None) if held is None else ~held
     judge = slice(None) if held is None else held
-    picked, steps = _pursue(values[fit], truth[fit], max_terms)
-    r2 = [mean_r2(truth[judge], values[judge][:, picked[: len(s)]] @ s) for s in steps]
+    steps: list[FloatArray] = []
+    r2: list[float] = []
+    for picked, step in _pursue(values[fit], truth[fit], max_terms):
+        steps.append(step)
+        r2.append(mean_r2(truth[judge], values[judge][:, picked] @ step))
+        if len(r2) - 1 - int(np.argmax(r2)) >= PATIENCE:
+            break
     return SparsePath(poly, places[picked], np.array(r2), tuple(steps))
 
 
@@ -155,19 +173,22 @@ def _values(poly: Polynomial, places: npt.NDArray[np.intp], rows: FloatArray) ->
 
 def _pursue(
     values: FloatArray, truth: FloatArray, max_terms: int
-) -> tuple[list[int], list[FloatArray]]:
-    """Pick columns by their correlation with what is left, refitting after each."""
+) -> Iterator[tuple[list[int], FloatArray]]:
+    """Pick columns by their correlation with what is left, refitting after each.
+
+    Gives the columns so far and their coefficients (len(columns), n_outputs), step by step.
+    """
     spread = truth.std(axis=0)
     unit = np.where(spread > 0, spread, 1.0)
     size = np.linalg.norm(values - values.mean(axis=0), axis=0)
     picked = [0]
-    steps: list[FloatArray] = []
     while True:
         chosen = values[:, picked]
-        steps.append(np.asarray(np.linalg.lstsq(chosen, truth, rcond=1e-12)[0], dtype=np.float64))
+        step = np.asarray(np.linalg.lstsq(chosen, truth, rcond=1e-12)[0], dtype=np.float64)
+        yield list(picked), step
         if len(picked) >= min(max_terms, values.shape[1], len(values) // 2):
-            return picked, steps
-        left = (truth - chosen @ steps[-1]) / unit
+            return
+        left = (truth - chosen @ step) / unit
         score = np.linalg.norm(values.T @ left, axis=1)
         score = np.divide(score, size, out=np.zeros_like(score), where=size > 1e-12 * size.max())
         score[picked] = -1.0

@@ -16,7 +16,6 @@ from nn2poly.cli.console import console
 from nn2poly.errors import NN2PolyError
 from nn2poly.paper import EXPERIMENTS, Outcome
 from nn2poly.paper import reproduce as run
-from nn2poly.paper.claims import claims_table
 from nn2poly.paper.page import write_page
 from nn2poly.paper.work import Report
 
@@ -105,17 +104,9 @@ def _answer(outcomes: list[Outcome], folder: Path, pages: list[Path]) -> Answer:
         ]
         for outcome in outcomes
     }
-    tables: list[Any] = [
-        _titled(claims_table(list(outcome.claims)), outcome.name) for outcome in outcomes
-    ]
+    texts = ["\n".join([o.name, *(f"  {claim}" for claim in o.claims)]) for o in outcomes]
     where = f"{len(files)} files written to {folder}"
-    return Answer({"claims": found, "files": files}, (*tables, where))
-
-
-def _titled(table: Any, name: str) -> Any:
-    from dataclasses import replace
-
-    return replace(table, title=name)
+    return Answer({"claims": found, "files": files}, (*texts, where))
 
 
 def _check(outcomes: list[Outcome]) -> None:

@@ -62,6 +62,8 @@ def calibrated_network(
         held_out=sample.hold_out,
         per_layer=_layer_shares(working, pnet, summary.held_out),
         path=path,
+        target_r2=None if order else target,
+        row_numbers=summary.held_out_numbers,
     )
     return replace(pnet, card=card)
 

@@ -166,6 +166,8 @@ def _mended(poly: Polynomial, network: Network, sample: Sample, card: FidelityCa
         held_out=sample.hold_out,
         per_layer=card.per_layer,
         path=card.path,
+        target_r2=card.target_r2,
+        row_numbers=summary.held_out_numbers,
     )
     return replace(mended, card=new)
 

@@ -12,6 +12,7 @@ from nn2poly.conversion.rows import HELD_OUT, Rows, Sample, dealt
 from nn2poly.errors import InvalidInputError
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
 
 # Held-out rows that are kept for the card, and first rows that are shown.
 MAX_HELD_OUT, FIRST_ROWS = 20_000, 200
@@ -29,6 +30,8 @@ class Summary:
         Arrays (p,): weighted mean and deviation, and range, of the rows to fit.
     held_out
         Array (n, p): the rows for the card.
+    held_out_numbers
+        Array (n,): the numbers of these rows in the data.
     seen_low, seen_high
         Arrays (p,): range of all rows.
     first
@@ -44,6 +47,7 @@ class Summary:
     seen_low: FloatArray
     seen_high: FloatArray
     first: FloatArray
+    held_out_numbers: IntArray
 
 
 def summarise(sample: Sample) -> Summary:
@@ -70,6 +74,7 @@ def summarise(sample: Sample) -> Summary:
         everything.low,
         everything.high,
         first,
+        kept.index(),
     )
 
 
@@ -85,7 +90,10 @@ def _look(rows: Rows) -> _Look:
         if fit.any():
             fitted.add(X[fit], weights[fit])
             first = _first(first, X[fit])
-        kept.add(*((X[~fit], numbers[~fit]) if rows.hold_out else (X, numbers * HELD_OUT)))
+        if rows.hold_out:
+            kept.add(X[~fit], numbers[~fit], index[~fit])
+        else:
+            kept.add(X, numbers * HELD_OUT, index)
     return fitted, everything, kept, first
 
 
@@ -111,41 +119,46 @@ class _Kept:
     """
 
     def __init__(self) -> None:
-        self._parts: list[tuple[FloatArray, FloatArray]] = []
+        self._parts: list[tuple[FloatArray, FloatArray, IntArray]] = []
         self._limit, self._count = HELD_OUT, 0
 
-    def add(self, X: FloatArray, numbers: FloatArray) -> None:
-        """Add rows X (n, p) with the numbers (n,) that they were dealt."""
-        self._append(X, numbers)
+    def add(self, X: FloatArray, numbers: FloatArray, index: IntArray) -> None:
+        """Add rows X (n, p) with the numbers (n,) that they were dealt, and their places (n,)."""
+        self._append(X, numbers, index)
         while self._count > MAX_HELD_OUT:
             self._lower(self._limit / 2)
 
     def merge(self, other: _Kept) -> None:
         """Add what others have kept, under the lower of both limits."""
-        X, numbers = other.rows(), other.numbers()
+        X, numbers, index = other.rows(), other.numbers(), other.index()
         if other._limit < self._limit:
             self._lower(other._limit)
         if len(X):
-            self.add(X, numbers)
+            self.add(X, numbers, index)
 
     def rows(self) -> FloatArray:
         """Give what was kept."""
-        return np.concatenate([X for X, _ in self._parts]) if self._parts else np.zeros((0, 0))
+        return np.concatenate([X for X, _, _ in self._parts]) if self._parts else np.zeros((0, 0))
 
     def numbers(self) -> FloatArray:
         """Give the numbers of what was kept."""
-        return np.concatenate([n for _, n in self._parts]) if self._parts else np.zeros(0)
+        return np.concatenate([n for _, n, _ in self._parts]) if self._parts else np.zeros(0)
+
+    def index(self) -> IntArray:
+        """Give the places of what was kept in the data."""
+        places = [index for _, _, index in self._parts]
+        return np.concatenate(places) if places else np.zeros(0, dtype=np.intp)
 
     def _lower(self, limit: float) -> None:
-        X, numbers = self.rows(), self.numbers()
+        X, numbers, index = self.rows(), self.numbers(), self.index()
         self._limit, self._parts, self._count = limit, [], 0
         if len(X):
-            self._append(X, numbers)
+            self._append(X, numbers, index)
 
-    def _append(self, X: FloatArray, numbers: FloatArray) -> None:
+    def _append(self, X: FloatArray, numbers: FloatArray, index: IntArray) -> None:
         chosen = numbers < self._limit
         if chosen.any():
-            self._parts.append((X[chosen], numbers[chosen]))
+            self._parts.append((X[chosen], numbers[chosen], index[chosen]))
             self._count += int(chosen.sum())
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nn2poly.tables import Table
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -32,15 +30,3 @@ class Claim:
 
     def __str__(self) -> str:
         return f"{'yes' if self.holds else 'NO'}: {self.statement} ({self.found})"
-
-
-def claims_table(claims: list[Claim]) -> Table:
-    """Lay claims out as a table.
-
-    Examples
-    --------
-    >>> claims_table([Claim("1 < 2.", True, "1")]).columns
-    ('claim', 'holds', 'found')
-    """
-    rows = tuple((c.statement, "yes" if c.holds else "NO", c.found) for c in claims)
-    return Table("Claims", ("claim", "holds", "found"), rows)

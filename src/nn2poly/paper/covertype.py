@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from nn2poly.paper.covertype_data import (
     N_CLASSES,
     N_FEATURES,
     STAND_IN,
-    Forest,
     find_source,
     read_forest,
     read_published,
@@ -167,7 +165,7 @@ def train(
     >>> sorted(part)
     ['network', 'state']
     """
-    forest = _forest(source, rows, seed)
+    forest = read_forest(source, rows, seed)
     here, _ = split(len(forest.y), seed)
     recipe = Recipe(
         hidden=tuple(hidden),
@@ -198,7 +196,7 @@ def measure(
         of the seven outputs before the softmax, ``agreement`` of the labels with the
         network's, ``confusion`` with them, ``coefficients`` (at order 1).
     """
-    forest = _forest(source, rows, seed)
+    forest = read_forest(source, rows, seed)
     here, there = split(len(forest.y), seed)
     net = unpack(network, FEATURE_NAMES)
     X, y = forest.X[there], forest.y[there]
@@ -236,12 +234,6 @@ def split(n_rows: int, seed: int) -> tuple[Labels, Labels]:
     order = np.random.default_rng([seed, 32]).permutation(n_rows)
     cut = round(0.8 * n_rows)
     return order[:cut], order[cut:]
-
-
-@lru_cache(maxsize=1)
-def _forest(source: str, rows: int | None, seed: int) -> Forest:
-    # One after another, units of a process need the same 250 MB.
-    return read_forest(source, rows, seed)
 
 
 def _count(one: Labels, other: Labels) -> list[list[int]]:

@@ -13,17 +13,26 @@ from nn2poly.assess.fidelity import fidelity
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import TooManyTermsError
 from nn2poly.inputs import outside_range
+from nn2poly.links import probabilities
 from nn2poly.network.readers import read_network
 from nn2poly.polynomial.display import facts
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
-from nn2poly.reporting.contents import Contents, WorstRow
+from nn2poly.reporting.contents import Chosen, Contents, WorstRow
 from nn2poly.reporting.controls import Binary, binary_columns, controls, typical_row
 from nn2poly.reporting.describe import Rows, describe_columns, describe_response, read_rows
 from nn2poly.reporting.formulas import export_texts, exported, formula_views
-from nn2poly.reporting.judge import Judged, effects_payload, judge, spread_rows, top_terms
+from nn2poly.reporting.judge import (
+    JUDGED_ROWS,
+    Judged,
+    effects_payload,
+    judge,
+    spread_rows,
+    top_terms,
+)
 from nn2poly.reporting.numerals import r_squared
 from nn2poly.reporting.payload import packed, polynomial_payload
+from nn2poly.reporting.scatter import scatter_views
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -62,11 +71,12 @@ def collect(poly: Polynomial, model: Any, X: Any, y: Any, title: str) -> Content
     _check_size(poly)
     measured = _measure(poly, model, read_rows(X, y, poly))
     rows, card = measured.rows, measured.card or poly.card
-    binary = binary_columns(rows.X)
+    binary = binary_columns(rows.X, poly.feature_names)
     judged = judge(poly, rows.X, binary)
     small, note = exported(poly, judged.shown, judged.moves, judged.X)
     worst = _worst_rows(poly, measured)
-    effects = effects_payload(judged)
+    mean = measured.guess[spread_rows(len(rows.X), JUDGED_ROWS)].mean(axis=0)
+    effects = effects_payload(judged, binary, mean)
     return Contents(
         title=title,
         facts=facts(poly),
@@ -79,7 +89,9 @@ def collect(poly: Polynomial, model: Any, X: Any, y: Any, title: str) -> Content
         has_network=measured.truth is not None,
         has_range=poly.low is not None,
         has_pairs=bool(effects["pairs"]),
-        output_prefix="" if poly.link == "identity" else "raw output ",
+        output_prefix="" if poly.link == "identity" else "logit of ",
+        link=poly.link,
+        several_labels=poly.link == "sigmoid" and poly.n_outputs > 1,
         figures=figures(card, poly.n_terms),
         cards=card_views(measured.card, poly.card),
         feature_names=poly.feature_names,
@@ -154,6 +166,7 @@ def _worst_rows(poly: Polynomial, measured: _Measured) -> tuple[WorstRow, ...]:
     outside = np.zeros((len(places), poly.n_features), dtype=bool)
     if poly.low is not None and poly.high is not None:
         outside = outside_range(rows.X[places], poly.low, poly.high)
+    chosen = _chosen(poly, truth[places], measured.guess[places], output[places])
     return tuple(
         WorstRow(
             row=int(rows.index[i]),
@@ -161,12 +174,33 @@ def _worst_rows(poly: Polynomial, measured: _Measured) -> tuple[WorstRow, ...]:
             network=float(truth[i, output[i]]),
             polynomial=float(measured.guess[i, output[i]]),
             share=float(share[i, output[i]]),
+            chosen=choice,
             response=_spelt(rows.y, int(i)),
             values=tuple(rows.X[i].tolist()),
             outside=tuple(marks.tolist()),
         )
-        for i, marks in zip(places.tolist(), outside, strict=True)
+        for i, marks, choice in zip(places.tolist(), outside, chosen, strict=True)
     )
+
+
+def _chosen(
+    poly: Polynomial, truth: FloatArray, guess: FloatArray, output: IntArray
+) -> list[Chosen | None]:
+    """Give the class that the network chooses on every row, and its probability in both.
+
+    With several labels it is the label of the row's ``output``.
+    """
+    if poly.link == "identity":
+        return [None] * len(truth)
+    ours, theirs = probabilities(truth, poly.link), probabilities(guess, poly.link)
+    several = poly.link == "sigmoid" and poly.n_outputs > 1
+    # A tie of one output goes to the first class, as in `labels`.
+    column = output if several else ours.argmax(axis=1)
+    names = poly.output_names if several else poly.classes or tuple(range(ours.shape[1]))
+    return [
+        Chosen(str(names[k]), float(ours[i, k]), float(theirs[i, k]))
+        for i, k in enumerate(column.tolist())
+    ]
 
 
 def _spelt(y: npt.NDArray[Any] | None, i: int) -> str:
@@ -201,6 +235,7 @@ def _payload(
             "total": rows.n_given,
         },
         "r2": _r2(measured.card),
+        "views": [] if truth is None else scatter_views(truth, measured.guess),
         "worst": worst,
     }
 

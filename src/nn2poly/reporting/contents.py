@@ -58,14 +58,24 @@ class ExportText:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """The class that the network chooses on a row, and its probability in both models."""
+
+    name: str
+    network: float
+    polynomial: float
+
+
+@dataclass(frozen=True)
 class WorstRow:
-    """A row on which network and polynomial differ most; ``outside`` marks its values."""
+    """A row on which raw outputs differ most; ``outside`` marks its values."""
 
     row: int
     output: str
     network: float
     polynomial: float
     share: float
+    chosen: Chosen | None
     response: str
     values: tuple[float, ...]
     outside: tuple[bool, ...]
@@ -87,6 +97,8 @@ class Contents:
     has_range: bool
     has_pairs: bool
     output_prefix: str
+    link: str
+    several_labels: bool
     figures: tuple[Figure, ...]
     cards: tuple[CardView, ...]
     feature_names: tuple[str, ...]

@@ -27,11 +27,13 @@ class Binary:
     factors: tuple[tuple[int, ...], ...]
 
 
-def binary_columns(X: FloatArray) -> Binary:
+def binary_columns(X: FloatArray, names: Sequence[str] | None = None) -> Binary:
     """Find the columns of X (n, p) with two values, and the factors that they form.
 
     Neighbouring columns are the levels of one factor when exactly one of them is at its high
     value in every row, as a conversion takes them; any other column is a factor of its own.
+    With ``names``, a level that no row has (its column is 0 throughout, its name begins like
+    its neighbour's) does not part the others; it is no level itself.
 
     Examples
     --------
@@ -42,19 +44,24 @@ def binary_columns(X: FloatArray) -> Binary:
     low, high = X.min(axis=0), X.max(axis=0)
     two = (low < high) & ((low == X) | (high == X)).all(axis=0)
     columns = np.flatnonzero(two).tolist() if len(X) >= MIN_ROWS else []
+    absent = np.flatnonzero((low == 0.0) & (high == 0.0)).tolist() if names else []
     factors: list[tuple[int, ...]] = []
     while columns:
-        run = _one_hot_run(columns, high == X)
+        run = _one_hot_run(columns, high == X, set(absent), names or ())
         factors.append(run)
         columns = columns[len(run) :]
     return Binary(low, high, tuple(factors))
 
 
-def _one_hot_run(columns: list[int], is_high: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+def _one_hot_run(
+    columns: list[int], is_high: npt.NDArray[np.bool_], absent: set[int], names: Sequence[str]
+) -> tuple[int, ...]:
     """Extend from the first column while no two are high together and until always one is."""
     covered, run = is_high[:, columns[0]].copy(), [columns[0]]
     for j in columns[1:]:
-        if j != run[-1] + 1 or np.any(covered & is_high[:, j]):
+        gap = range(run[-1] + 1, j)
+        joined = all(i in absent and _head([names[run[-1]], names[i], names[j]]) for i in gap)
+        if not joined or np.any(covered & is_high[:, j]):
             break
         run.append(j)
         covered |= is_high[:, j]
@@ -135,11 +142,28 @@ def _choice(
 
 
 def _split_names(names: list[str]) -> tuple[str, list[str]]:
-    """Split ``column=level`` names when all are levels of one column."""
-    heads = {name.partition("=")[0] for name in names}
-    if len(names) > 1 and len(heads) == 1 and all("=" in name for name in names):
-        return heads.pop(), [name.partition("=")[2] for name in names]
+    """Split ``column=level`` and ``column_level`` names when all are levels of one column."""
+    head = _head(names) if len(names) > 1 else ""
+    if head:
+        return head[:-1], [name[len(head) :] for name in names]
     return (names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"), names
+
+
+def _head(names: list[str]) -> str:
+    """Find what all names begin with, up to the first ``=`` or else the last ``_``.
+
+    Examples
+    --------
+    >>> _head(["sex=f_1", "sex=f_2"]), _head(["home_town_Rome", "home_town_Riga"])
+    ('sex=', 'home_town_')
+    """
+    # What the first and the last in order share, all between them share.
+    first, last = min(names), max(names)
+    pairs = enumerate(zip(first, last, strict=False))
+    common = first[: next((i for i, (a, b) in pairs if a != b), min(len(first), len(last)))]
+    column, sign, _ = common.partition("=")
+    head = column + sign if sign else common[: common.rfind("_") + 1]
+    return head if len(head) > 1 and all(len(name) > len(head) for name in names) else ""
 
 
 def _slider(j: int, column: FloatArray, name: str, low: float, high: float) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,8 @@ from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.tables import Table
 
 FloatArray = npt.NDArray[np.float64]
-# Classes of the response that are counted one by one.
-MAX_CLASSES = 20
+# Classes of the response that are counted one by one, and that an error lists.
+MAX_CLASSES, MAX_LISTED = 20, 8
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,8 @@ def describe_response(
     Raises
     ------
     InvalidInputError
-        When y has another number of columns than there are outputs, or is not numeric where
-        the outputs are.
+        When y has another number of columns than there are outputs, is not numeric where the
+        outputs are, or holds no label that is a class.
     """
     if rows.y is None:
         return ()
@@ -200,6 +201,7 @@ def _class_response(
             found=f"shape {y.shape}",
         )
     truth = _texts(y)
+    _check_labels(y, truth, poly)
     counts = Counter(truth.ravel().tolist()).most_common()
     classes = tuple((name, n, n / truth.size) for name, n in counts[:MAX_CLASSES])
     note = "" if len(counts) <= MAX_CLASSES else f"the {MAX_CLASSES} largest of {len(counts)}"
@@ -208,6 +210,38 @@ def _class_response(
         Table("The response", ("class", "rows", "share"), classes, note=note),
         Table("Against the response", ("model", "share of labels right"), right),
     )
+
+
+def _check_labels(y: npt.NDArray[Any], truth: npt.NDArray[Any], poly: Polynomial) -> None:
+    """Refuse labels of which none is a class: they are coded otherwise, and all would be wrong."""
+    several = poly.link == "sigmoid" and poly.n_outputs > 1
+    known: tuple[Any, ...] = (0, 1) if several else poly.classes or ()
+    known = known or tuple(range(max(2, poly.n_outputs)))
+    if not truth.size or set(truth.ravel().tolist()) & {level_text(c) for c in known}:
+        return
+    found = sorted(set(y.ravel().tolist()), key=str)
+    raise InvalidInputError(
+        "None of the labels is a class of the polynomial.",
+        where="y",
+        expected=f"labels among {_listed(known)}",
+        found=f"only {_listed(found)}",
+        remedy=_recoding(found, len(known), several),
+    )
+
+
+def _recoding(found: list[Any], n_classes: int, several: bool) -> str:
+    """Say how to code the labels as the classes are."""
+    if several:
+        return "pass 0 and 1 for each output (y.astype(int) where they are True and False)"
+    numbers = all(isinstance(v, int | float) and v in range(n_classes) for v in found)
+    index = "y.astype(int)" if any(isinstance(v, bool | float) for v in found) else "y"
+    how = f": if they are positions in the classes, np.array(poly.classes)[{index}]"
+    return f"pass the labels as the network was taught them{how if numbers else ''}; or leave y out"
+
+
+def _listed(values: Sequence[Any]) -> str:
+    shown = ", ".join(repr(value) for value in values[:MAX_LISTED])
+    return shown if len(values) <= MAX_LISTED else f"{shown}, … ({len(values):,} in all)"
 
 
 def _texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

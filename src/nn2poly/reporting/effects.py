@@ -85,6 +85,43 @@ def average_curves(poly: Polynomial, z: FloatArray) -> FloatArray:
     return curves
 
 
+def factor_averages(poly: Polynomial, z: FloatArray, levels: FloatArray) -> FloatArray:
+    """Average the polynomial over the rows with exactly one level of a factor on.
+
+    Moving one 0/1 column of a factor by itself asks about rows with two levels or none; here
+    all columns of the factor move together.
+
+    Parameters
+    ----------
+    z
+        Array (n, p) in the polynomial's coordinates.
+    levels
+        Array (L, p): for each level the values of the factor's columns, NaN in all others.
+
+    Returns
+    -------
+    array (L, n_outputs)
+
+    Examples
+    --------
+    >>> poly = Polynomial.from_terms(["a", "b c"], [1.0, 2.0], ["a", "b", "c"])
+    >>> z = np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 5.0]])
+    >>> factor_averages(poly, z, np.array([[1.0, 0.0, np.nan], [0.0, 1.0, np.nan]])).ravel()
+    array([1., 8.])
+    """
+    held = ~np.isnan(levels[0])
+    fixed = np.where(held, levels, 1.0)
+    # A last column of ones stands for what a level fixes.
+    free = np.hstack([z, np.ones((len(z), 1))])
+    averages = np.zeros((len(levels), poly.n_outputs))
+    for here, variables in poly.terms.by_degree():
+        rest = np.where(held[variables], poly.n_features, variables)
+        weights = _mean_products(np.sort(rest, axis=1), free)[:, None] * poly.coefficients[here]
+        for average, level in zip(averages, fixed, strict=True):
+            average += level[variables].prod(axis=1) @ weights
+    return averages
+
+
 def _runs(variables: IntArray, first: int, power: int) -> IntArray:
     """Find the terms whose columns ``first … first + power`` are all of one variable's power."""
     value, end = variables[:, first], first + power

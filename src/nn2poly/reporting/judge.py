@@ -11,7 +11,12 @@ import numpy.typing as npt
 from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.polynomial.terms import term_name
 from nn2poly.reporting.controls import Binary
-from nn2poly.reporting.effects import average_curves, pair_deviations, term_deviations
+from nn2poly.reporting.effects import (
+    average_curves,
+    factor_averages,
+    pair_deviations,
+    term_deviations,
+)
 from nn2poly.reporting.payload import packed
 from nn2poly.tables import Table
 
@@ -139,15 +144,32 @@ def top_terms(judged: Judged) -> Table:
     return Table(title, ("term", "order", *values), rows)
 
 
-def effects_payload(judged: Judged) -> dict[str, Any]:
-    """Give the browser deviations, average curves and pairs."""
+def factors_payload(judged: Judged, binary: Binary) -> dict[str, str]:
+    """Give the average outputs (levels, n_outputs) of every factor, by its first column."""
+    poly, averages = judged.shown, {}
+    for factor in binary.factors:
+        if len(factor) == 1:
+            continue
+        columns = list(factor)
+        values = np.full((len(columns), poly.n_features), np.nan)
+        values[:, columns] = np.where(
+            np.eye(len(columns), dtype=bool), binary.high[columns], binary.low[columns]
+        )
+        levels = (values - poly.center) / poly.scale
+        averages[str(factor[0])] = packed(factor_averages(poly, judged.z, levels))
+    return averages
+
+
+def effects_payload(judged: Judged, binary: Binary, mean: FloatArray) -> dict[str, Any]:
+    """Give the browser deviations, average curves, factors around the mean (k,), and pairs."""
     pairs, strength = pair_deviations(judged.shown, judged.z)
     kept = np.sort(np.array(judged.order[:MAX_PAIR_FEATURES], dtype=np.intp))
     inside = np.isin(pairs, kept).all(axis=1)
     return {
         "deviations": packed(judged.deviations),
         "curves": packed(average_curves(judged.shown, judged.z)),
-        "order": list(judged.order),
+        "mean": packed(mean),
+        "factors": factors_payload(judged, binary),
         "pairs": packed(pairs[inside], "<u4"),
         "strengths": packed(strength[inside], "<f4"),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -57,7 +58,22 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "percent": percent, "r_squared": r_squared}
+    environment.filters["breakable"] = breakable
     return environment
+
+
+def breakable(text: object) -> str:
+    """Escape a name and let it break after ``=``, ``_``, ``.`` and the like, not within words.
+
+    Examples
+    --------
+    >>> print(breakable("race_White<b>"))
+    race_<wbr>White&lt;b&gt;
+    """
+    from markupsafe import Markup, escape
+
+    parts = re.split(r"(?<=[=_.,:/|])(?=[^\s=_.,:/|])", str(text))
+    return Markup("<wbr>").join(escape(part) for part in parts)
 
 
 def _script() -> str:

@@ -108,34 +108,50 @@ const rowOf = (i) => rows.X.slice(i * polynomial.nFeatures, (i + 1) * polynomial
 const columnOf = (j) => rows.index.map((_, i) => rows.X[i * polynomial.nFeatures + j]);
 const outputsOf = (values) => rows.index.map((_, i) => values[i * polynomial.nOutputs + state.output]);
 const outputName = () => polynomial.outputs[state.output];
+// Of a classifier the charts show what comes before the link, and say so.
+const outputLabel = () => `${polynomial.prefix}${outputName()}`;
+const outputTitle = () => `${polynomial.prefix.replace("logit", "Logit")}${outputName()}`;
+
+const allRows = byId("all-rows");
+if (allRows) allRows.addEventListener("change", () => charts.refresh("chart-agreement"));
 
 charts.add("chart-agreement", (box) => {
   const c = theme.colours();
   const x = outputsOf(rows.network);
   const y = outputsOf(rows.polynomial);
-  const all = [...x, ...y];
-  const ends = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
-  const margin = 0.04 * (ends[1] - ends[0]) || 1;
-  const range = [ends[0] - margin, ends[1] + margin];
+  const view = data.views[state.output];
+  byId("all-rows-line").hidden = !view.outside;
+  const range = allRows.checked ? view.all : view.bulk;
+  const beyond = (v) => v < range[0] || v > range[1];
+  const [near, far] = [[], []];
+  x.forEach((_, i) => (beyond(x[i]) || beyond(y[i]) ? far : near).push(i));
+  const edge = (v) => Math.min(range[1], Math.max(range[0], v));
+  const text = (i) => `row ${rows.index[i]}<br>network ${formatted(x[i])}<br>polynomial ${formatted(y[i])}`;
   const r2 = data.r2[state.output];
   const [n, total] = [rows.index.length, data.rows.complete].map((count) => count.toLocaleString("en-US"));
-  const shown = n === total ? `All ${n} rows are drawn.` : `${n} of ${total} rows are drawn, evenly spread, the worst among them.`;
+  const shown = total === "1" ? "The only row is drawn." : n === total ? `All ${n} rows are drawn.` : `${n} of ${total} rows are drawn, evenly spread, the worst among them.`;
+  const count = view.outside.toLocaleString("en-US");
+  const left = allRows.checked || !view.outside ? ""
+    : ` ${view.outside === 1 ? "1 row lies" : `${count} rows lie`} outside this view; diamonds at its edge mark ${view.outside === far.length ? (far.length === 1 ? "it" : "them") : `the ${far.length} of them that are drawn`}.`;
   return {
     traces: [
       { x: range, y: range, mode: "lines", line: { color: c.faint, width: 1 }, hoverinfo: "skip" },
       {
-        x, y, mode: "markers", type: "scatter", hoverinfo: "text",
-        marker: { color: c.accent, size: 6, opacity: 0.55 },
-        text: rows.index.map((row, i) => `row ${row}<br>network ${formatted(x[i])}<br>polynomial ${formatted(y[i])}`),
+        x: near.map((i) => x[i]), y: near.map((i) => y[i]), mode: "markers", type: "scatter", hoverinfo: "text",
+        marker: { color: c.accent, size: 6, opacity: 0.55 }, text: near.map(text),
+      },
+      {
+        x: far.map((i) => edge(x[i])), y: far.map((i) => edge(y[i])), mode: "markers", type: "scatter", hoverinfo: "text", cliponaxis: false,
+        marker: { color: c.negative, size: 10, symbol: "diamond" }, text: far.map(text),
       },
     ],
     layout: {
       height: Math.min(520, box.clientWidth), margin: { l: 12, r: 12, t: 8, b: 48 },
-      xaxis: { title: charts.title(`network: ${outputName()}`, box), range },
-      yaxis: { title: charts.title(`polynomial: ${outputName()}`, box, 0.5), range },
+      xaxis: { title: charts.title(`network: ${outputLabel()}`, box), range },
+      yaxis: { title: charts.title(`polynomial: ${outputLabel()}`, box, 0.5), range },
     },
-    caption: `${outputName()}: R² ${r2}. ${shown}`,
-    summary: `Scatter chart of polynomial against network for ${outputName()}, around the identity line, R² ${r2}.`,
+    caption: `${outputTitle()}: R² ${r2}. ${shown}${left}`,
+    summary: `Scatter chart of polynomial against network for ${outputLabel()}, around the identity line, R² ${r2}.${left}`,
   };
 });
 

@@ -33,7 +33,7 @@ function numberControl(control, id, changed) {
   });
   const range = element("span", { class: "bounds", id: `${id}-range` }, `${formatted(control.low)} to ${formatted(control.high)}`);
   const node = element("div", { class: "control" },
-    element("div", { class: "control-head" }, element("label", { for: id }, control.name), field),
+    element("div", { class: "control-head" }, element("label", { for: id }, ...breakable(control.name)), field),
     element("div", { class: "track" }, strip(control), slider), range);
   const set = (x) => {
     state.x[j] = x;
@@ -76,7 +76,7 @@ function switchControl(control, id, changed) {
   const box = element("input", { type: "checkbox", id, role: "switch" });
   const word = element("span", { class: "bounds" });
   const node = element("div", { class: "control" },
-    element("div", { class: "control-head" }, element("label", { for: id }, control.name), element("span", { class: "switch" }, word, box)),
+    element("div", { class: "control-head" }, element("label", { for: id }, ...breakable(control.name)), element("span", { class: "switch" }, word, box)),
     element("span", { class: "bounds" }, `${formatted(high)} in ${formatted(100 * control.shares[0], 3)} % of rows, else ${formatted(low)}`));
   const spell = () => { word.textContent = formatted(state.x[j]); };
   box.addEventListener("change", () => {
@@ -95,7 +95,7 @@ function levelsControl(control, id, changed) {
   const choice = element("select", { id });
   control.levels.forEach((level, i) => choice.append(element("option", { value: i }, `${level} (${formatted(100 * control.shares[i], 3)} % of rows)`)));
   const node = element("div", { class: "control" },
-    element("div", { class: "control-head" }, element("label", { for: id }, control.name), choice));
+    element("div", { class: "control-head" }, element("label", { for: id }, ...breakable(control.name)), choice));
   choice.addEventListener("change", () => {
     control.features.forEach((j, i) => { state.x[j] = i === Number(choice.value) ? control.high[i] : control.low[i]; });
     changed();

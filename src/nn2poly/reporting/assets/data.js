@@ -26,6 +26,12 @@ function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+// A name that breaks after =, _, . and the like before it breaks within a word.
+function breakable(text) {
+  const parts = String(text).split(/(?<=[=_.,:/|])(?=[^\s=_.,:/|])/);
+  return parts.flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
+}
+
 // Plotly reads a few tags and entities in labels.
 const plain = (text) =>
   String(text).replace(/[\r\n\t]+/g, " ").replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");

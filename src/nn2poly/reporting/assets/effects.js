@@ -37,16 +37,16 @@ const effects = (() => {
       }],
       layout: {
         height: 60 + 24 * Math.max(places.length, 2),
-        xaxis: { title: { text: "moves the output by" }, rangemode: "tozero", nticks: 6 },
+        xaxis: { title: charts.title(`moves ${polynomial.prefix ? outputLabel() : "the output"} by`, box), rangemode: "tozero", nticks: 6 },
         yaxis: { tickvals: places.map((_, i) => i), ticktext: places.map((i) => termLabel(i, charts.room(box))), showgrid: false, zeroline: false },
       },
-      caption: `${outputName()}. Blue: positive coefficient; orange: negative.`,
-      summary: `Bar chart of the ${places.length} terms that move ${outputName()} most. First: ${names.slice(-3).reverse().join("; ")}.`,
+      caption: `${outputTitle()}. Blue: positive coefficient; orange: negative.`,
+      summary: `Bar chart of the ${places.length} terms that move ${outputLabel()} most. First: ${names.slice(-3).reverse().join("; ")}.`,
     };
   });
 
   const featureSelect = byId("effect-feature");
-  source.order.forEach((j) => featureSelect.append(element("option", { value: j }, polynomial.features[j])));
+  data.controls.forEach((control, i) => featureSelect.append(element("option", { value: i }, control.name)));
   featureSelect.addEventListener("change", () => charts.refresh("chart-effect"));
 
   function curve(j, x, output) {
@@ -68,9 +68,40 @@ const effects = (() => {
     type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: theme.colours().faint, width: 1, dash: "dot" },
   }));
 
-  charts.add("chart-effect", (box) => {
+  // One bar for each level of a factor, from the average of all rows to that with the level on.
+  const means = doubles(source.mean);
+  function factor(box, control) {
     const c = theme.colours();
-    const j = Number(featureSelect.value);
+    const averages = doubles(source.factors[control.features[0]]);
+    const mean = means[state.output];
+    const bars = control.levels.map((level, i) => ({ level, y: averages[i * nOutputs + state.output], share: control.shares[i] }));
+    bars.sort((a, b) => a.y - b.y);
+    const at = bars.map((_, i) => i);
+    const share = (bar) => `${formatted(100 * bar.share, 2)} %`;
+    const narrow = box.clientWidth < 520;
+    const [least, most] = [bars[0], bars[bars.length - 1]];
+    return {
+      traces: [{
+        type: "bar", orientation: "h", y: at, x: bars.map((b) => b.y - mean), base: bars.map(() => mean), hoverinfo: "text", textposition: "none",
+        marker: { color: bars.map((b) => (b.y < mean ? c.negative : c.positive)) },
+        text: bars.map((b) => `${plain(b.level)}<br>average ${formatted(b.y)}<br>${share(b)} of rows`),
+      }],
+      layout: {
+        height: 76 + 24 * Math.max(bars.length, 3),
+        shapes: [{ type: "line", x0: mean, x1: mean, yref: "paper", y0: 0, y1: 1, line: { color: c.ink, width: 1 } }],
+        xaxis: { title: charts.title(`average ${outputLabel()}`, box), zeroline: false, nticks: 7 },
+        yaxis: { tickvals: at, ticktext: bars.map((b) => `${plain(shortened(b.level, charts.room(box)))}${narrow ? "" : ` (${share(b)})`}`), showgrid: false, zeroline: false, range: [-0.6, bars.length - 0.4] },
+      },
+      caption: `${control.name}: average ${outputLabel()} over the rows with exactly that level on, all other inputs as they are${narrow ? ". " : "; "}${narrow ? "" : "in brackets, the share of rows that have it. "}The line is the average of the rows as they are, ${formatted(mean)}.`,
+      summary: `Bar chart of the average ${outputLabel()} for the ${bars.length} levels of ${control.name}: from ${formatted(least.y)} with ${least.level} to ${formatted(most.y)} with ${most.level}.`,
+    };
+  }
+
+  charts.add("chart-effect", (box) => {
+    const chosen = data.controls[Number(featureSelect.value)];
+    if (chosen.kind === "levels") return factor(box, chosen);
+    const c = theme.colours();
+    const [j] = chosen.features;
     const control = controlOf.get(j);
     const x = control.two ? [control.low, control.high] : grid(control.min, control.max, 81);
     const y = x.map((value) => curve(j, value, state.output));
@@ -85,11 +116,11 @@ const effects = (() => {
       layout: {
         height: 380, bargap: 0, shapes: control.two ? [] : ends(control),
         xaxis: { title: charts.title(name, box), anchor: "y2", tickvals: control.two ? x : undefined, zeroline: false },
-        yaxis: { domain: [0.2, 1], title: charts.title(`effect on ${outputName()}`, box, 0.35) },
+        yaxis: { domain: [0.2, 1], title: charts.title(`effect on ${outputLabel()}`, box, 0.35) },
         yaxis2: { domain: [0, 0.15], showticklabels: false, showgrid: false, zeroline: false },
       },
-      caption: control.two ? `${name}, average effect on ${outputName()} of its two values.` : `${name}, average effect on ${outputName()}. Between the dotted lines is the range of validity.`,
-      summary: `Curve of the average effect of ${name} on ${outputName()}: from ${change}.`,
+      caption: control.two ? `${name}, average effect on ${outputLabel()} of its two values.` : `${name}, average effect on ${outputLabel()}. Between the dotted lines is the range of validity.`,
+      summary: `Curve of the average effect of ${name} on ${outputLabel()}: from ${change}.`,
     };
   });
 
@@ -149,8 +180,8 @@ const effects = (() => {
         xaxis: { tickvals: at, ticktext: labels.map(plain), tickangle: crowded ? -60 : 0, showgrid: false, zeroline: false, range: [-0.5, kept.length - 1.5] },
         yaxis: { tickvals: at, ticktext: labels.map(plain), range: [kept.length - 0.5, 0.5], showgrid: false, zeroline: false },
       },
-      caption: `${outputName()}. ${kept.length < nFeatures ? `The ${kept.length} inputs that take part most, of ${nFeatures}. ` : ""}Choose a cell, or a pair below.`,
-      summary: `Heatmap of the strength of pairs of inputs for ${outputName()}. Strongest pair: ${first}.`,
+      caption: `${outputTitle()}. ${kept.length < nFeatures ? `The ${kept.length} inputs that take part most, of ${nFeatures}. ` : ""}Choose a cell, or a pair below.`,
+      summary: `Heatmap of the strength of pairs of inputs for ${outputLabel()}. Strongest pair: ${first}.`,
     };
   }
 
@@ -191,8 +222,8 @@ const effects = (() => {
         { x: columnOf(a), y: columnOf(b), mode: "markers", marker: { size: 4, color: c.ink, opacity: 0.6, line: { color: c.paper, width: 0.7 } }, hoverinfo: "skip" },
       ],
       layout: { height: Math.min(520, Math.max(300, box.clientWidth)), xaxis: axis(na, x, 0.7), yaxis: axis(nb, y, 0.5) },
-      caption: `${outputName()} over ${na} and ${nb}, ${HELD}; dots are rows.`,
-      summary: `Contour chart of ${outputName()} over ${na} and ${nb}. Largest near ${na} ${formatted(x[most % x.length])} and ${nb} ${formatted(y[Math.floor(most / x.length)])}.`,
+      caption: `${outputTitle()} over ${na} and ${nb}, ${HELD}; dots are rows.`,
+      summary: `Contour chart of ${outputLabel()} over ${na} and ${nb}. Largest near ${na} ${formatted(x[most % x.length])} and ${nb} ${formatted(y[Math.floor(most / x.length)])}.`,
     };
   }
 
@@ -213,10 +244,10 @@ const effects = (() => {
       layout: {
         height: 400, showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, margin: { l: 12, r: 12, t: 36, b: 40 },
         xaxis: { title: charts.title(na, box), zeroline: false, tickvals: ca.two ? x : undefined },
-        yaxis: { title: charts.title(outputName(), box, 0.35), zeroline: false },
+        yaxis: { title: charts.title(outputLabel(), box, 0.35), zeroline: false },
       },
-      caption: `${outputName()} over ${na}, for the two values of ${nb}, ${HELD}.`,
-      summary: `Two lines: ${outputName()} over ${na} for ${levels.map((level, i) => `${nb} ${formatted(level)}, from ${formatted(traces[i].y[0])} to ${formatted(traces[i].y[x.length - 1])}`).join("; ")}.`,
+      caption: `${outputTitle()} over ${na}, for the two values of ${nb}, ${HELD}.`,
+      summary: `Two lines: ${outputLabel()} over ${na} for ${levels.map((level, i) => `${nb} ${formatted(level)}, from ${formatted(traces[i].y[0])} to ${formatted(traces[i].y[x.length - 1])}`).join("; ")}.`,
     };
   }
   if (pairs.length) {

@@ -126,7 +126,7 @@ const polynomial = (() => {
   }
 
   return {
-    prefix: source.link === "identity" ? "" : "raw output ", features: source.features, outputs: source.outputs, center, scale, orders, nTerms, nOutputs,
+    prefix: source.link === "identity" ? "" : "logit of ", features: source.features, outputs: source.outputs, center, scale, orders, nTerms, nOutputs,
     nFeatures, highest: source.sizes.length - 1, term, factors, name, termValues, predict, coefficient,
     restricted, probabilities, label,
   };

@@ -55,7 +55,7 @@
   function row(i) {
     const cells = [
       element("td", { class: "number" }, i.toLocaleString("en-US")),
-      element("th", { scope: "row" }, polynomial.name(i)),
+      element("th", { scope: "row" }, ...breakable(polynomial.name(i))),
       element("td", { class: "number" }, String(polynomial.orders[i])),
       element("td", { class: "number", title: String(polynomial.coefficient(i, state.output)) }, formatted(polynomial.coefficient(i, state.output), 5)),
       element("td", { class: "number" }, formatted(effects.move(i, state.output), 4)),

@@ -61,7 +61,7 @@
     current = steps();
     const { raw } = current;
     const label = polynomial.label(raw);
-    byId("prediction-name").textContent = `${polynomial.prefix}${outputName()} =`;
+    byId("prediction-name").textContent = `${outputLabel()} =`;
     byId("prediction").textContent = formatted(raw[state.output], 6);
     byId("prediction").value = formatted(raw[state.output], 6);
     byId("prediction").dataset.raw = JSON.stringify(Array.from(raw));
@@ -92,14 +92,14 @@
         const bar = element("span", { class: "share-bar" });
         bar.style.width = `${100 * s.share}%`;
         return element("div", { class: "share", "data-share": s.share },
-          element("span", { class: "share-name" }, s.name), element("span", { class: "share-track" }, bar),
+          element("span", { class: "share-name" }, ...breakable(s.name)), element("span", { class: "share-track" }, bar),
           element("span", { class: "share-number" }, `${formatted(100 * s.share, 3)} %`));
       }));
   }
 
   function showTable() {
     const line = (name, value) => element("tr", { "data-value": value },
-      element("th", { scope: "row" }, name), element("td", { class: "number" }, formatted(value, 5)));
+      element("th", { scope: "row" }, ...breakable(name)), element("td", { class: "number" }, formatted(value, 5)));
     byId("contributions").querySelector("tbody").replaceChildren(
       line("intercept", current.intercept), ...current.shown.map((s) => line(s.name, s.value)),
       line("prediction", current.raw[state.output]));
@@ -136,7 +136,7 @@
       }],
       layout: {
         height: 56 + 25 * bars.length,
-        xaxis: { title: charts.title(`${polynomial.prefix}${outputName()}`, box), range, nticks: 6 },
+        xaxis: { title: charts.title(outputLabel(), box), range, nticks: 6 },
         yaxis: { tickvals: bars.map((_, i) => i), ticktext: bars.map((b) => b.label), showgrid: false, zeroline: false },
       },
       summary: `Waterfall from the intercept ${formatted(current.intercept)} to the prediction ${formatted(total)}. Largest: ${current.shown.slice(0, 3).map((s) => `${s.name} ${formatted(s.value)}`).join("; ")}.`,
