@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nn2poly.algebra import contraction
 from nn2poly.algebra.contraction import Products, Share
 from nn2poly.algebra.monomials import count_degree
-from nn2poly.conversion.engine import expand_layers, expand_terms
+from nn2poly.conversion.engine import expand_layers, term_blocks
 from nn2poly.conversion.series import expand_taylor
 
 ANALYTIC = ("tanh", "sigmoid", "softplus", "gelu", "silu", "sin", "exp")
@@ -21,7 +21,8 @@ def both_ways(network, max_order, orders=None):
     orders = orders or [8] * len(network.layers)
     expansions = expand_taylor(network, max_order, orders, 0.0)
     full = expand_layers(network, expansions, max_order)[-1][1]
-    return expand_terms(network, expansions, max_order), full
+    blocks = term_blocks(network, expansions, max_order)
+    return [np.concatenate(list(block.slices())) for block in blocks], full
 
 
 def assert_same_blocks(found, full, p):

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nn2poly.algebra.blocks import BlockProduct
-from nn2poly.algebra.graded import combine, compose, powers
+from nn2poly.algebra.graded import combine, compose
 from nn2poly.algebra.monomials import count_degree
-from nn2poly.algebra.rays import RayProduct
+from nn2poly.algebra.rays import ray_powers
 from nn2poly.conversion.series import recenter
 
 shapes = st.fixed_dictionaries(
@@ -180,7 +180,7 @@ def test_a_product_may_be_looked_up_in_slices(monkeypatch, rows):
 def test_powers_are_those_of_the_dictionaries(shape, highest):
     p, order = shape["p"], shape["order"]
     v = random_graded(np.random.default_rng(shape["seed"]), p, shape["width"], shape["degree"])
-    found = powers(v, highest, order, BlockProduct(p))
+    found = BlockProduct(p).plain_powers(v, highest, order)
     inner = as_dicts(v, p)
     expected = [{(): 1.0}] * len(inner)
     for m in range(1, min(highest, order) + 1):
@@ -196,7 +196,7 @@ def test_truncated_powers_multiply_to_powers(shape, a, b):
     # Associativity under truncation: v^a · v^b = v^(a+b), whatever was cut on the way.
     p, order = shape["p"], shape["order"]
     v = random_graded(np.random.default_rng(shape["seed"]), p, 1, shape["degree"])
-    found = powers(v, a + b, order, BlockProduct(p))
+    found = BlockProduct(p).plain_powers(v, a + b, order)
     if a + b > order:
         assert len(found) == order
         return
@@ -211,8 +211,8 @@ def test_truncated_powers_multiply_to_powers(shape, a, b):
 def test_truncating_before_or_after_taking_powers_is_the_same(shape):
     p, order = shape["p"], min(shape["order"], 4)
     v = random_graded(np.random.default_rng(shape["seed"]), p, 2, 4)
-    early = powers(v[: order + 1], order, order, BlockProduct(p))
-    late = powers(v, order, 6, BlockProduct(p))
+    early = BlockProduct(p).plain_powers(v[: order + 1], order, order)
+    late = BlockProduct(p).plain_powers(v, order, 6)
     for m, parts in enumerate(early, start=1):
         assert_graded(parts, late[m - 1][: order + 1 - m])
 
@@ -221,16 +221,16 @@ def test_truncating_before_or_after_taking_powers_is_the_same(shape):
 def test_the_constant_of_what_is_raised_to_powers_is_ignored(shape):
     p, order = shape["p"], shape["order"]
     v = random_graded(np.random.default_rng(shape["seed"]), p, 2, shape["degree"])
-    product = BlockProduct(p)
-    offset = powers([v[0] + 7.0, *v[1:]], order, order, product)
-    for parts, expected in zip(offset, powers(v, order, order, product), strict=True):
+    powers = BlockProduct(p).plain_powers
+    offset = powers([v[0] + 7.0, *v[1:]], order, order)
+    for parts, expected in zip(offset, powers(v, order, order), strict=True):
         assert_graded(parts, expected)
 
 
 def test_a_constant_has_no_powers():
-    found = powers([np.ones((1, 2))], 3, 4, BlockProduct(2))
+    found = BlockProduct(2).plain_powers([np.ones((1, 2))], 3, 4)
     assert all(parts == [] for parts in found)
-    composed_constant = compose([np.ones((1, 2))], np.full((4, 2), 0.5), 4, BlockProduct(2))
+    composed_constant = compose([np.ones((1, 2))], np.full((4, 2), 0.5), 4, BlockProduct(2).powers)
     assert_graded(composed_constant, [np.full((1, 2), 0.5)])
 
 
@@ -243,7 +243,7 @@ def test_composition_is_that_of_the_dictionaries(shape, highest):
     rng = np.random.default_rng(shape["seed"])
     v = random_graded(rng, p, width, shape["degree"])
     expansion = rng.uniform(-1, 1, (highest + 1, width))
-    found = compose(v, expansion, order, BlockProduct(p))
+    found = compose(v, expansion, order, BlockProduct(p).powers)
     inner = [{t: c for t, c in d.items() if len(t) <= order} for d in as_dicts(v, p)]
     for neuron, polynomial in enumerate(as_dicts(found, p)):
         assert_same_terms(polynomial, composed(inner[neuron], expansion[:, neuron], order))
@@ -255,7 +255,7 @@ def test_composition_without_truncation_commutes_with_evaluation(shape, highest,
     rng = np.random.default_rng(shape["seed"])
     v = random_graded(rng, p, 1, degree)
     expansion = rng.uniform(-1, 1, (highest + 1, 1))
-    found = compose(v, expansion, degree * highest, BlockProduct(p))
+    found = compose(v, expansion, degree * highest, BlockProduct(p).powers)
     value = evaluated(as_dicts(v, p)[0], point)
     expected = np.polynomial.polynomial.polyval(value, expansion[:, 0])
     # Up to 14 inner terms, to the fourth power.
@@ -270,7 +270,7 @@ def test_truncated_composition_evaluates_as_the_dictionaries_do(shape, highest):
     rng = np.random.default_rng(shape["seed"])
     v, point = random_graded(rng, p, 1, order), rng.uniform(-1, 1, p)
     expansion = rng.uniform(-1, 1, (highest + 1, 1))
-    found = as_dicts(compose(v, expansion, order, BlockProduct(p)), p)[0]
+    found = as_dicts(compose(v, expansion, order, BlockProduct(p).powers), p)[0]
     expected = composed(as_dicts(v, p)[0], expansion[:, 0], order)
     np.testing.assert_allclose(
         evaluated(found, point), evaluated(expected, point), rtol=1e-10, atol=1e-10
@@ -284,11 +284,11 @@ def test_the_tail_is_the_composition_divided_by_the_potential(shape, highest):
     rng = np.random.default_rng(shape["seed"])
     v = random_graded(rng, p, width, shape["degree"])
     expansion = rng.uniform(-1, 1, (highest + 1, width))
-    below = powers(v, highest, order - 1, BlockProduct(p))
+    below = BlockProduct(p).plain_powers(v, highest, order - 1)
     tail = combine(expansion[1:], below, order - 1)
     assert len(tail) <= order
     np.testing.assert_array_equal(tail[0], expansion[1:2])
-    whole = as_dicts(compose(v, expansion, order, BlockProduct(p)), p)
+    whole = as_dicts(compose(v, expansion, order, BlockProduct(p).powers), p)
     for neuron, polynomial in enumerate(as_dicts(tail, p)):
         divided = times(as_dicts(v, p)[neuron], polynomial, order)
         assert_same_terms(divided | {(): expansion[0, neuron]}, whole[neuron])
@@ -300,8 +300,8 @@ def test_the_parts_below_the_top_need_no_top_block(shape):
     p, order = shape["p"], shape["order"]
     v = random_graded(rng, p, 2, order)
     expansion = rng.uniform(-1, 1, (order + 2, 2))
-    below = compose(v[:order], expansion, order - 1, BlockProduct(p))
-    assert_graded(below, compose(v, expansion, order, BlockProduct(p))[:order])
+    below = compose(v[:order], expansion, order - 1, BlockProduct(p).powers)
+    assert_graded(below, compose(v, expansion, order, BlockProduct(p).powers)[:order])
 
 
 @given(shapes, st.integers(1, 4))
@@ -310,9 +310,9 @@ def test_powers_above_the_order_change_nothing(shape, extra):
     p, order = shape["p"], shape["order"]
     v = random_graded(rng, p, 2, shape["degree"])
     expansion = rng.uniform(-1, 1, (order + 1 + extra, 2))
-    product = BlockProduct(p)
+    powers = BlockProduct(p).powers
     assert_graded(
-        compose(v, expansion, order, product), compose(v, expansion[: order + 1], order, product)
+        compose(v, expansion, order, powers), compose(v, expansion[: order + 1], order, powers)
     )
 
 
@@ -325,7 +325,7 @@ def test_a_taylor_order_above_the_degree_acts_through_recentering_alone(shape, c
     series = rng.uniform(-1, 1, (order + 1 + extra, 1))
     moved = recenter(series, np.array([constant]), order)
     assert moved.shape == (order + 1, 1)
-    found = as_dicts(compose(v, moved, order, BlockProduct(p)), p)[0]
+    found = as_dicts(compose(v, moved, order, BlockProduct(p).powers), p)[0]
     inner = as_dicts(v, p)[0] | {(): constant}
     expected = composed(inner, series[:, 0], order)
     assert_same_terms(found, {t: value for t, value in expected.items() if len(t) <= order})
@@ -358,8 +358,8 @@ def test_composing_rays_is_evaluating_the_composed_blocks(shape, highest):
     rng = np.random.default_rng(shape["seed"])
     v, points = random_graded(rng, p, width, shape["degree"]), rng.uniform(-1.5, 1.5, (4, p))
     expansion = rng.uniform(-1, 1, (highest + 1, width))
-    blocks = compose(v, expansion, order, BlockProduct(p))
-    rays = compose(rays_of(v, points), expansion, order, RayProduct(4))
+    blocks = compose(v, expansion, order, BlockProduct(p).powers)
+    rays = compose(rays_of(v, points), expansion, order, ray_powers)
     assert_graded(rays, rays_of(blocks, points))
 
 
@@ -368,8 +368,8 @@ def test_powers_of_rays_are_the_values_of_powers_of_blocks(shape):
     p, order = shape["p"], shape["order"]
     rng = np.random.default_rng(shape["seed"])
     v, points = random_graded(rng, p, 2, shape["degree"]), rng.uniform(-1.5, 1.5, (3, p))
-    rays = powers(rays_of(v, points), order, order, RayProduct(3))
-    for m, blocks in enumerate(powers(v, order, order, BlockProduct(p)), start=1):
+    rays = ray_powers(rays_of(v, points), order, order)
+    for m, blocks in enumerate(BlockProduct(p).plain_powers(v, order, order), start=1):
         full = [np.zeros((count_degree(p, d), 2)) for d in range(m)] + blocks
         assert_graded(rays[m - 1], rays_of(full, points)[m:])
 
@@ -378,7 +378,7 @@ def test_rays_are_homogeneous():
     rng = np.random.default_rng(5)
     v, points = random_graded(rng, 3, 2, 2), rng.normal(size=(4, 3))
     expansion = rng.normal(size=(5, 2))
-    once = compose(rays_of(v, points), expansion, 5, RayProduct(4))
-    twice = compose(rays_of(v, 2.0 * points), expansion, 5, RayProduct(4))
+    once = compose(rays_of(v, points), expansion, 5, ray_powers)
+    twice = compose(rays_of(v, 2.0 * points), expansion, 5, ray_powers)
     for degree in range(6):
         np.testing.assert_allclose(twice[degree], 2.0**degree * once[degree], rtol=1e-12)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray, Graded, powers
+from nn2poly.algebra.graded import FloatArray, Graded
 from nn2poly.algebra.monomials import count_degree, product_ranks, product_slices, starts
 
 # Rows of the product table that are looked up at a time when it is too large to keep.
@@ -48,8 +48,29 @@ class BlockProduct:
                 # Along one row all targets differ, so += on a fancy index loses nothing.
                 out[targets] += row * b
 
+    def plain_powers(self, v: Graded, highest: int, max_order: int) -> list[Graded]:
+        """Compute v, v², …, v^highest, truncated, each by multiplying the last by v.
+
+        Returns
+        -------
+        list of lists of arrays (N_d, h)
+            Entry m - 1 holds the parts of v^m of degrees m, m + 1, … (those below are zero).
+        """
+        first = v[1 : max_order + 1]
+        result = [first]
+        for m in range(2, min(highest, max_order) + 1):
+            below, parts = result[-1], []
+            reach = len(first) + len(below) - 1 if first and below else 0
+            for k in range(min(reach, max_order - m + 1)):
+                part = self.empty(m + k, first[0].shape[1])
+                for j in range(max(0, k - len(below) + 1), min(k + 1, len(first))):
+                    self.add(part, j + 1, first[j], m - 1 + k - j, below[k - j])
+                parts.append(part)
+            result.append(parts)
+        return result
+
     def powers(self, v: Graded, highest: int, max_order: int) -> list[Graded]:
-        """Compute v, v², …, v^highest as `graded.powers` does, with half of the products.
+        """Compute v, v², …, v^highest as `plain_powers` does, with half of the products.
 
         The derivative of v^m along x_f is m v^(m-1) times that of v. With f the first variable
         of a monomial T, the coefficient of T in v^m is therefore a sum over those of its
@@ -62,7 +83,7 @@ class BlockProduct:
         [[1.0, 4.0, 4.0]]
         """
         if count_degree(self.n_variables, max_order) < MARKED_FROM:
-            return powers(v, highest, max_order, self)
+            return self.plain_powers(v, highest, max_order)
         first = v[1 : max_order + 1]
         result = [first]
         for m in range(2, min(highest, max_order) + 1):

@@ -7,31 +7,43 @@ passes and never sees a monomial.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-
-from nn2poly.algebra.graded import FloatArray
+from nn2poly.algebra.graded import FloatArray, Graded, sum_of_products
 
 
-@dataclass(frozen=True)
-class RayProduct:
-    """Multiply homogeneous parts by their values at ``n_rows`` sample rows.
+def ray_powers(v: Graded, highest: int, max_order: int) -> list[Graded]:
+    """Compute v, v², …, v^highest on rays, in the precision of what comes in.
+
+    Parameters
+    ----------
+    v
+        Parts (n_rows, h) by degree, in float64 or float32; ``v[0]`` is ignored.
+    highest, max_order
+        Highest power, highest degree.
+
+    Returns
+    -------
+    list of lists of arrays (n_rows, h)
+        Entry m - 1 holds the parts of v^m of degrees m, m + 1, …
 
     Examples
     --------
-    >>> out = RayProduct(2).empty(2, 1)
-    >>> RayProduct(2).add(out, 1, np.array([[1.0], [2.0]]), 1, np.array([[3.0], [4.0]]))
-    >>> out.ravel()
-    array([3., 8.])
+    (t + t²)² = t² + 2 t³ + …
+
+    >>> import numpy as np
+    >>> one = np.ones((1, 1))
+    >>> [part.item() for part in ray_powers([one, one, one], 2, 3)[1]]
+    [1.0, 2.0]
     """
+    first = v[1 : max_order + 1]
+    result = [first]
+    for m in range(2, min(highest, max_order) + 1):
+        below = result[-1]
+        reach = len(first) + len(below) - 1 if first and below else 0
+        result.append([_part(first, below, k) for k in range(min(reach, max_order - m + 1))])
+    return result
 
-    n_rows: int
 
-    def empty(self, degree: int, width: int) -> FloatArray:  # noqa: ARG002
-        """Allocate a zero part (n_rows, width); the degree does not change its shape."""
-        return np.zeros((self.n_rows, width))
-
-    def add(self, out: FloatArray, x: int, a: FloatArray, y: int, b: FloatArray) -> None:  # noqa: ARG002
-        """Add the elementwise product of ``a`` and ``b``, both (n_rows, h), to ``out``."""
-        out += a * b
+def _part(first: Graded, below: Graded, k: int) -> FloatArray:
+    """Sum the products whose places add up to k."""
+    places = range(max(0, k - len(below) + 1), min(k + 1, len(first)))
+    return sum_of_products([(first[j], below[k - j]) for j in places])

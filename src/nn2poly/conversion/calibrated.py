@@ -27,6 +27,12 @@ from nn2poly.conversion.traces import Sums, Trace, Traces, Walk
 from nn2poly.network.network import Layer, Network
 
 FloatArray = npt.NDArray[np.float64]
+Sources = list[tuple[int, FloatArray]]
+
+# Rows of a batch on which the size of a potential's summands is measured.
+SIZE_ROWS = 32
+# What is left of a layer's potentials is rounding below this share of their squares.
+NOTHING_LEFT = 1e-13
 
 
 def calibrate(
@@ -102,15 +108,18 @@ def _activation_moments(walk: Walk, trace: Trace, fitted: Network, index: int) -
     size = len(columns) + 2
     moments = np.zeros((walk.n_folds, truth.shape[1], size, size))
     _add_moments(moments, [*columns, truth], trace)
-    largest = 0.0 if trace.stretched else float(np.max(np.abs(truth)))
+    largest = 0.0 if trace.stretched else float(max(truth.max(), -truth.min()))
     return Sums((moments,), largest, (places, _size_of_summands(fitted, index, trace)))
 
 
 def _size_of_summands(network: Network, index: int, trace: Trace) -> FloatArray:
-    """Measure |bias| + Σ |weight| |input| of every neuron: what its potential is summed from."""
+    """Measure |bias| + Σ |weight| |input| of every neuron: what its potential is summed from.
+
+    A few rows tell.
+    """
     size = np.abs(network.layers[index - 1].bias)
     for source, matrix in network.sources(index):
-        size = size + np.abs(trace.value(source)).mean(axis=0) @ np.abs(matrix)
+        size = size + np.abs(trace.value(source, slice(SIZE_ROWS))).mean(axis=0) @ np.abs(matrix)
     return size
 
 
@@ -128,39 +137,50 @@ def _add_moments(moments: FloatArray, columns: list[FloatArray], trace: Trace) -
 
 
 def _refit(network: Network, index: int, traces: Traces) -> Layer:
-    """Change a layer's weights so that its polynomial potentials come closer to the true ones."""
+    """Change a layer's weights so that its polynomial potentials come closer to the true ones.
+
+    The moments are those of the true potentials; what the present weights leave of them is
+    a matter of the moments alone.
+    """
     layer = network.layers[index - 1]
-    sums = traces.total(index, partial(_weight_moments, fitted=network, index=index))
-    gram, cross, square, spread = sums.arrays
+    sums = traces.total(index, partial(_weight_moments, sources=network.sources(index), at=index))
+    gram, product, power = sums.arrays
+    weights = np.vstack([layer.bias, *(matrix for _, matrix in network.sources(index))])
+    cross = product - gram @ weights
+    square = np.maximum(power - (weights * (product + cross)).sum(axis=1), 0.0)
+    if not square.sum() > NOTHING_LEFT * power.sum():
+        return layer
     unit = np.ones(layer.n_outputs)
     if index == len(network.layers):
         # Outputs may differ in unit: each counts in units of its own variance.
-        first, second = spread / gram[:, 0, 0].sum()
-        variance = np.maximum(second - first**2, 0.0)
+        weight = gram[:, 0, 0].sum()
+        mean, second = product[:, 0].sum(axis=0) / weight, power.sum(axis=0) / weight
+        variance = np.maximum(second - mean**2, 0.0)
         unit = np.maximum(variance, 1e-12 * variance.max() + 1e-300)
     change = fit_weights(gram, cross, square, unit)
     return layer if change is None else _changed(layer, change)
 
 
-def _weight_moments(walk: Walk, trace: Trace, fitted: Network, index: int) -> Sums:
-    """Sum the moments of a layer's inputs with what is left of its true potentials."""
-    layer, sources = fitted.layers[index - 1], fitted.sources(index)
+def _weight_moments(walk: Walk, trace: Trace, sources: Sources, at: int) -> Sums:
+    """Sum the moments of a layer's inputs [1, a_1 … a_k] with its true potentials.
+
+    Arrays (folds, k + 1, k + 1), (folds, k + 1, h) and (folds, h), the last their squares.
+    """
     values = [trace.value(source) for source, _ in sources]
-    inputs = np.hstack([np.ones((len(trace.weights), 1)), *values])
-    truth = walk.potential(trace, index)
-    residual = truth - layer.bias
-    for value, (_, matrix) in zip(values, sources, strict=True):
-        residual -= value @ matrix
-    k, h = inputs.shape[1], layer.n_outputs
-    gram, cross = np.zeros((walk.n_folds, k, k)), np.zeros((walk.n_folds, k, h))
-    square = np.zeros((walk.n_folds, h))
+    inputs = values[0] if len(values) == 1 else np.hstack(values)
+    truth = walk.potential(trace, at)
+    k, h = inputs.shape[1], truth.shape[1]
+    gram = np.zeros((walk.n_folds, k + 1, k + 1))
+    product, power = np.zeros((walk.n_folds, k + 1, h)), np.zeros((walk.n_folds, h))
     for fold, rows in trace.folds():
-        weighted = trace.weighted(inputs, rows)
-        gram[fold] = weighted.T @ inputs[rows]
-        cross[fold] = weighted.T @ residual[rows]
-        square[fold] = trace.weights[rows] @ residual[rows] ** 2
-    spread = np.stack([trace.weights @ truth, trace.weights @ truth**2])
-    return Sums((gram, cross, square, spread))
+        weights, weighted = trace.weights[rows], trace.weighted(inputs, rows)
+        gram[fold, 0, 0] = weights.sum()
+        gram[fold, 0, 1:] = gram[fold, 1:, 0] = weights @ inputs[rows]
+        gram[fold, 1:, 1:] = weighted.T @ inputs[rows]
+        product[fold, 0] = weights @ truth[rows]
+        product[fold, 1:] = weighted.T @ truth[rows]
+        power[fold] = np.einsum("nh,nh->h", trace.weighted(truth, rows), truth[rows])
+    return Sums((gram, product, power))
 
 
 def _changed(layer: Layer, change: FloatArray) -> Layer:

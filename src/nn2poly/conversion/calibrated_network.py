@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.algebra.monomials import count_terms
-from nn2poly.algebra.rays import RayProduct
+from nn2poly.algebra.rays import ray_powers
 from nn2poly.assess.fidelity import make_card, mean_r2
 from nn2poly.conversion.calibrated import calibrate
 from nn2poly.conversion.engine import walk
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.progress import Report
+from nn2poly.conversion.remainder import fit_remainder
 from nn2poly.conversion.rows import Sample
 from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.errors import InvalidInputError
@@ -26,7 +27,7 @@ Path = tuple[tuple[int, int, float], ...]
 # "auto" tries orders up to this one, and polynomials up to so many terms.
 MAX_AUTO_ORDER, MAX_AUTO_TERMS = 6, 2_000_000
 # Rows on which the share of each layer in the error is measured.
-LAYER_ROWS = 500
+LAYER_ROWS = 250
 
 
 def calibrated_network(
@@ -51,7 +52,9 @@ def calibrated_network(
         report(f"calibrating order {q}")
         fitted, expansions = calibrate(working, sample, summary, q, refit=refit)
         low, high = summary.seen_low, summary.seen_high
-        return PolynomialNetwork(fitted, expansions, q, "calibrated", low, high)
+        pnet = PolynomialNetwork(fitted, expansions, q, "calibrated", low, high)
+        left = fit_remainder(pnet, working, sample, summary) if refit else None
+        return replace(pnet, remainder=left)
 
     pnet, path = (fit(order), ()) if order else _search(fit, working, summary, target)
     report("measuring the fidelity")
@@ -98,7 +101,7 @@ def _layer_shares(network: Network, pnet: PolynomialNetwork, X: FloatArray) -> t
     z = network.to_working(X[:LAYER_ROWS])
     truth = network.outputs_by_layer(z)
     inputs = [np.zeros((1, z.shape[1])), z]
-    layers = walk(pnet.network, pnet.expansions, inputs, pnet.max_order, RayProduct(len(z)))
+    layers = walk(pnet.network, pnet.expansions, inputs, pnet.max_order, ray_powers)
     outputs, errors = [z], [0.0]
     for index, (_, series) in enumerate(layers, start=1):
         outputs.append(np.zeros((len(z), 1)) + sum(series[1:], start=series[0]))

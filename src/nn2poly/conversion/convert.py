@@ -80,9 +80,9 @@ def convert(
     sample_weight
         Array (n,): weights of the rows of ``data``.
     refit
-        Let a calibration refit each layer's weights, and at the end, with many rows, the
-        coefficients of up to 2,000 terms, to the network's outputs, where that helps on
-        held-out folds.
+        Let a calibration refit each layer's weights, and at the end what is left of the
+        network's outputs: with up to 2,000 rows by a quadratic, with many rows for each of up
+        to 2,000 terms on the terms; where that helps on rows that are left out.
     target_r2
         Held-out R² that ``max_order="auto"`` looks for.
     binary

@@ -14,8 +14,9 @@ import numpy as np
 from nn2poly.algebra.blocks import BlockProduct
 from nn2poly.algebra.contraction import Block, Products, Share, Whole
 from nn2poly.algebra.divisors import divisor_powers
-from nn2poly.algebra.graded import FloatArray, Graded, Product, at_degree, combine, compose
-from nn2poly.algebra.ray_powers import ray_powers
+from nn2poly.algebra.graded import FloatArray, Graded, Powers, at_degree, combine, compose
+from nn2poly.algebra.quadratic import Quadratic
+from nn2poly.algebra.rays import ray_powers
 from nn2poly.algebra.symmetric import Cubes, Squares
 from nn2poly.network.network import Network
 
@@ -24,25 +25,29 @@ Expansions = tuple[FloatArray, ...]
 BATCH_SIZE = 2**15
 
 
-def expand_terms(network: Network, expansions: Expansions, max_order: int) -> Graded:
-    """Write the terms out.
-
-    Returns
-    -------
-    list of arrays (N_d, n_outputs), d = 0 … max_order
-    """
-    blocks = term_blocks(network, expansions, max_order)
-    return [np.concatenate(list(block.slices())) for block in blocks]
-
-
-def term_blocks(network: Network, expansions: Expansions, max_order: int) -> list[Block]:
+def term_blocks(
+    network: Network,
+    expansions: Expansions,
+    max_order: int,
+    remainder: Quadratic | None = None,
+) -> list[Block]:
     """Prepare the terms: one block per degree, d = 0 … max_order, to be read in slices.
 
     Up to order 3 the linear parts of the potentials are enough. Above, inner layers are
     written out to degree Q - 1 and the top degree comes by contraction.
     """
-    if max_order <= 3:
-        return _blocks_of_forms(network, expansions, max_order)
+    low = max_order <= 3
+    blocks = (_blocks_of_forms if low else _blocks_by_contraction)(network, expansions, max_order)
+    if remainder is not None:
+        more = remainder.blocks()[: max_order + 1]
+        for degree, (block, values) in enumerate(zip(blocks, more, strict=False)):
+            whole = np.concatenate(list(block.slices())) + values
+            blocks[degree] = Whole(whole, network.n_features, degree)
+    return blocks
+
+
+def _blocks_by_contraction(network: Network, expansions: Expansions, max_order: int) -> list[Block]:
+    """Prepare the terms from the inner layers, written out to degree Q - 1."""
     p, product = network.n_features, BlockProduct(network.n_features)
     downstream = _downstream(network, expansions, max_order)
     outputs: list[Graded] = [_identity(p, max_order - 1)]
@@ -129,9 +134,9 @@ def expand_layers(
     list of (input, output)
         Degree blocks (N_d, h_l), as many degrees as each can have.
     """
-    product = BlockProduct(network.n_features)
+    powers = BlockProduct(network.n_features).powers
     inputs = _identity(network.n_features, max_order)
-    return list(walk(network, expansions, inputs, max_order, product))
+    return list(walk(network, expansions, inputs, max_order, powers))
 
 
 def predict_rays(
@@ -222,13 +227,13 @@ def _through(part: FloatArray, matrix: FloatArray) -> FloatArray:
 
 
 def walk(
-    network: Network, expansions: Expansions, inputs: Graded, max_order: int, product: Product
+    network: Network, expansions: Expansions, inputs: Graded, max_order: int, powers: Powers
 ) -> Iterator[tuple[Graded, Graded]]:
     """Walk the layers: each one's graded potential and output."""
     outputs = [inputs]
     for index, expansion in enumerate(expansions, start=1):
         potential = affine(network, index, outputs)
-        outputs.append(compose(potential, expansion, max_order, product))
+        outputs.append(compose(potential, expansion, max_order, powers))
         yield potential, outputs[-1]
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from nn2poly.algebra.graded import FloatArray, Graded, at_degree
 from nn2poly.algebra.monomials import IntArray, count_degree, count_terms
+from nn2poly.algebra.quadratic import Quadratic
 from nn2poly.arguments import check_count, check_order, default_names
 from nn2poly.cards import FidelityCard
 from nn2poly.conversion.engine import (
@@ -70,6 +71,9 @@ class PolynomialNetwork:
         Arrays (p,): the range of the data that the conversion saw; predictions outside warn.
     card
         How closely it follows its network on held-out rows, when that was measured.
+    remainder
+        A quadratic in working coordinates that is added to the outputs: what the layers of a
+        calibration left of the network, fitted to a small sample.
 
     Examples
     --------
@@ -89,6 +93,7 @@ class PolynomialNetwork:
     low: FloatArray | None = None
     high: FloatArray | None = None
     card: FidelityCard | None = None
+    remainder: Quadratic | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -138,6 +143,8 @@ class PolynomialNetwork:
             rows = self.network.to_working(data[begin : begin + step]).astype(kind, copy=False)
             parts = ray_parts(self.network, self.expansions, self.max_order, rows)
             raw[begin : begin + step] = sum(parts[1:], start=parts[0])
+            if self.remainder is not None:
+                raw[begin : begin + step] += self.remainder.value(rows)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
     def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
@@ -147,6 +154,9 @@ class PolynomialNetwork:
         """
         z = self.network.to_working(X)
         parts = predict_rays(self.network, self.expansions, self.max_order, z)
+        if self.remainder is not None:
+            for part, more in zip(parts, self.remainder.parts(z), strict=False):
+                part += more
         return list(np.cumsum(parts, axis=0))
 
     def count_outside(self, X: FloatArray) -> int:
@@ -174,11 +184,14 @@ class PolynomialNetwork:
                 found=f"order {len(indices)}",
             )
         variables, exponents = np.unique(np.array(indices, dtype=np.intp), return_counts=True)
-        if not len(variables):
-            return float(at_degree(self.expansions[-1], 0)[0, column])
-        small = restrict(self.network, variables)
-        powers = tuple(exponents.tolist())
-        return float(coefficients_of(small, self.expansions, powers)[column])
+        if len(variables):
+            small = restrict(self.network, variables)
+            found = coefficients_of(small, self.expansions, tuple(exponents.tolist()))
+        else:
+            found = at_degree(self.expansions[-1], 0)[0]
+        if self.remainder is not None:
+            found = found + self.remainder.coefficient(indices)
+        return float(found[column])
 
     def top_terms(
         self, n: int = 10, *, order: int | None = None, output: int | str | None = None
@@ -207,7 +220,7 @@ class PolynomialNetwork:
         count, degrees = check_count(n, where="n"), self._degrees(order)
         column = None if output is None else output_index(output, self.output_names)
         self._check_room("The largest terms", degrees[-1], 0)
-        found = largest_terms(self.network, self.expansions, degrees, count, column)
+        found = largest_terms(*self._polynomial(), degrees, count, column)
         return self._ranked(found, f"{self.n_terms:,} terms")
 
     def interactions_of(
@@ -248,8 +261,12 @@ class PolynomialNetwork:
         total = sum(count_degree(p, degree - 1) for degree in degrees)
         count = total if n is None else check_count(n, where="n")
         self._check_room(f"The terms with one of {p:,} inputs", degrees[-1], total)
-        found = terms_with(self.network, self.expansions, chosen, degrees, count, column)
+        found = terms_with(*self._polynomial(), chosen, degrees, count, column)
         return self._ranked(found, f"{total:,} terms with {self.feature_names[chosen]}")
+
+    def _polynomial(self) -> tuple[Network, Expansions, Quadratic | None]:
+        """Give all that the terms come from."""
+        return self.network, self.expansions, self.remainder
 
     def _degrees(self, order: int | None) -> list[int]:
         """List the degrees that are wanted, without the intercept."""
@@ -323,7 +340,8 @@ class PolynomialNetwork:
         return Polynomial(**{**self._fields(), "coefficients": values})
 
     def _pieces(self, report: Report) -> Iterator[FloatArray]:
-        blocks = term_blocks(self.network, self.expansions, self.max_order)
+        network, expansions, remainder = self._polynomial()
+        blocks = term_blocks(network, expansions, self.max_order, remainder)
         pieces = (piece for block in blocks for piece in block.slices())
         return reported(pieces, self.n_terms, report)
 
@@ -340,11 +358,15 @@ class PolynomialNetwork:
         widths = sum(layer.n_outputs for layer in self.network.layers)
         self._check_room("Every neuron's polynomial", self.max_order, 4 * self.n_terms * widths)
         pairs = expand_layers(self.network, self.expansions, self.max_order)
+        blocks = padded(pairs[-1][1], self.network.n_features, self.max_order)
+        if self.remainder is not None:
+            low = zip(blocks, self.remainder.blocks(), strict=False)
+            blocks[:3] = [block + more for block, more in low]
+            pairs[-1] = pairs[-1][0], blocks
         layers = tuple(
             LayerPolynomials(self._hidden(index, before), self._hidden(index, after))
             for index, (before, after) in enumerate(pairs, start=1)
         )
-        blocks = padded(pairs[-1][1], self.network.n_features, self.max_order)
         fields = {**self._fields(), "coefficients": np.concatenate(blocks)}
         return Polynomial(**fields, layers=layers)
 

@@ -51,6 +51,20 @@ def constant_inputs(network: Network, summary: Summary) -> npt.NDArray[np.intp]:
     return np.flatnonzero((summary.low == summary.high) & (not linear))
 
 
+def rare_probes(network: Network, sample: Sample, summary: Summary) -> FloatArray:
+    """Give rows beyond the sample, one for each rare input: it far out, the others at the centre.
+
+    Returns
+    -------
+    array (n_rare, p), in working coordinates
+    """
+    rare = np.flatnonzero(_clipped_slopes(network, sample) < RARE)
+    low, high = (network.to_working(end)[rare] for end in (summary.low, summary.high))
+    rows = np.zeros((len(rare), network.n_features))
+    rows[np.arange(len(rare)), rare] = REACH * np.where(-low > high, low, high)
+    return rows
+
+
 def restore_slopes(network: Network, fitted: Network, summary: Summary) -> Network:
     """Give constant inputs their average slope back, as a skip to the output layer."""
     columns = constant_inputs(network, summary)

@@ -8,6 +8,7 @@ import numpy as np
 
 from nn2poly.algebra.graded import FloatArray
 from nn2poly.algebra.monomials import IntArray, rank, unrank
+from nn2poly.algebra.quadratic import Quadratic
 from nn2poly.conversion.engine import Expansions, term_blocks
 from nn2poly.network.network import Network, map_inputs
 from nn2poly.polynomial.ranking import largest_rows
@@ -15,7 +16,12 @@ from nn2poly.polynomial.terms import offsets
 
 
 def largest_terms(
-    network: Network, expansions: Expansions, degrees: Sequence[int], n: int, column: int | None
+    network: Network,
+    expansions: Expansions,
+    remainder: Quadratic | None,
+    degrees: Sequence[int],
+    n: int,
+    column: int | None,
 ) -> tuple[IntArray, FloatArray]:
     """Find the n largest terms of consecutive degrees.
 
@@ -31,7 +37,7 @@ def largest_terms(
     arrays (n,) and (n, n_outputs)
         Positions in the graded basis, largest first, and coefficients.
     """
-    blocks = term_blocks(network, expansions, degrees[-1])
+    blocks = term_blocks(network, expansions, degrees[-1], remainder)
     pieces = (piece for degree in degrees for piece in blocks[degree].slices())
     places, rows = largest_rows(pieces, n, column)
     return places + offsets(network.n_features, degrees[0])[degrees[0]], rows
@@ -40,6 +46,7 @@ def largest_terms(
 def terms_with(
     network: Network,
     expansions: Expansions,
+    remainder: Quadratic | None,
     feature: int,
     degrees: Sequence[int],
     n: int,
@@ -52,7 +59,8 @@ def terms_with(
     """
     p = network.n_features
     moved = np.array([feature, *(i for i in range(p) if i != feature)], dtype=np.intp)
-    blocks = term_blocks(restrict(network, moved), expansions, degrees[-1])
+    more = None if remainder is None else remainder.of(moved)
+    blocks = term_blocks(restrict(network, moved), expansions, degrees[-1], more)
     pieces = (piece for degree in degrees for piece in blocks[degree].slices(0, 1))
     places, rows = largest_rows(pieces, n, column)
     begin = np.array(offsets(p, degrees[-1]))

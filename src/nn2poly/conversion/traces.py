@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from operator import add
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.graded import Graded, combine, powers
-from nn2poly.algebra.rays import RayProduct
+from nn2poly.algebra.graded import Graded, combine
+from nn2poly.algebra.rays import ray_powers
 from nn2poly.conversion.engine import affine
 from nn2poly.conversion.rows import (
     FOLDS,
@@ -27,8 +28,9 @@ from nn2poly.network.network import Network
 
 FloatArray = npt.NDArray[np.float64]
 
+ALL = slice(None)
 # How far the stretched copy reaches, how many rows it has, and its largest share of weight.
-STRETCH, STRETCH_ROWS, STRETCH_SHARE = 1.5, 500, 0.2
+STRETCH, STRETCH_ROWS, STRETCH_SHARE = 1.5, 250, 0.2
 # A stretched row counts while outputs stay within so many times the largest of the sample.
 WILD = 10.0
 # From this many rows on, one fold is held out instead of each in turn.
@@ -67,19 +69,22 @@ class Trace:
 
     def folds(self) -> Iterator[tuple[int, slice]]:
         """Walk the folds that have rows here."""
-        for fold, (begin, end) in enumerate(zip(self.ends[:-1], self.ends[1:], strict=True)):
+        for fold, (begin, end) in enumerate(pairwise(self.ends.tolist())):
             if begin < end:
-                yield fold, slice(int(begin), int(end))
+                yield fold, slice(begin, end)
 
     def weighted(self, values: FloatArray, rows: slice) -> FloatArray:
         """Multiply rows of values (n, k) by their weights, without a copy when all are 1."""
         chosen: FloatArray = values[rows]
         return chosen if self.plain else chosen * self.weights[rows, None]
 
-    def value(self, source: int) -> FloatArray:
-        """Sum the ray series of a source to its polynomial values (n, h)."""
-        total: FloatArray = sum(self.rays[source][1:], start=self.rays[source][0])
-        return np.broadcast_to(total, (len(self.weights), total.shape[1]))
+    def value(self, source: int, rows: slice = ALL) -> FloatArray:
+        """Sum the ray series of a source to its polynomial values (n, h), of all rows or some."""
+        constant, *parts = self.rays[source]
+        total = np.repeat(constant, len(self.weights[rows]), axis=0)
+        for part in parts:
+            total += part[rows]
+        return total
 
 
 @dataclass(frozen=True)
@@ -155,8 +160,7 @@ class Walk:
         """Raise the polynomial potentials of layer ``index`` to the powers 1 … Q, truncated."""
         if trace.series is None:
             v = affine(fitted, index, trace.rays)
-            product = RayProduct(len(trace.weights))
-            trace.series = powers(v, self.order, self.order, product)
+            trace.series = ray_powers(v, self.order, self.order)
         return trace.series
 
     def step(self, trace: Trace, fitted: Network, index: int, expansion: FloatArray) -> None:
@@ -165,6 +169,10 @@ class Walk:
         trace.rays.append(combine(expansion, series, self.order))
         self.true_output(trace, index)
         trace.potential = trace.series = None
+        later = range(index + 1, len(self.network.layers) + 1)
+        needed = {source for i in later for source, _ in self.network.sources(i)}
+        for source in set(range(index)) - needed:
+            trace.rays[source], trace.truth[source] = [], np.zeros((0, 0))
 
     def _tamed(self, trace: Trace, index: int, output: FloatArray) -> FloatArray:
         """Give no weight to stretched rows on which the true network itself runs wild."""
@@ -191,8 +199,8 @@ class Traces:
     """
 
     def __init__(self, network: Network, sample: Sample, summary: Summary, order: int) -> None:
-        self._sample, self.n_folds = sample, FOLDS if summary.n_rows < LARGE_SAMPLE else 2
-        self._walk = Walk(network, order, self.n_folds)
+        self._sample = sample
+        self._walk = Walk(network, order, FOLDS if summary.n_rows < LARGE_SAMPLE else 2)
         width = sum(layer.n_outputs for layer in network.layers) + network.n_features
         numbers = summary.n_rows * width * (order + 2) * (order + 1) // 2
         self._kept: list[Trace] | None = None
@@ -243,10 +251,10 @@ def stretched_batches(
     share = min(STRETCH_SHARE, chance) * stride
     if share <= 0.0:
         return []
-    return [(batch, share) for batch in sample.over(partial(_thinned, stride=stride), add)]
+    return [(batch, share) for batch in sample.over(partial(thinned, stride=stride), add)]
 
 
-def _thinned(rows: Rows, stride: int) -> list[Batch]:
+def thinned(rows: Rows, stride: int) -> list[Batch]:
     """Gather the rows whose number in the sample is a multiple of ``stride``, in one batch."""
     parts = []
     for batch in rows.to_fit():

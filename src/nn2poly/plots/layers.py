@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial.polynomial import polyval
 
-from nn2poly.algebra.rays import RayProduct
+from nn2poly.algebra.rays import ray_powers
 from nn2poly.arguments import check_count
 from nn2poly.conversion.convert import polynomial_network
 from nn2poly.conversion.engine import walk
@@ -191,8 +191,8 @@ def _follow(
     """Send the rows through both networks at once, and keep the chosen layers."""
     truth = network.outputs_by_layer(network.to_working(rows))
     z = converted.network.to_working(rows)
-    inputs, product = [np.zeros((1, z.shape[1])), z], RayProduct(len(z))
-    steps = walk(converted.network, converted.expansions, inputs, converted.max_order, product)
+    inputs = [np.zeros((1, z.shape[1])), z]
+    steps = walk(converted.network, converted.expansions, inputs, converted.max_order, ray_powers)
     passages = {}
     for index, (_, parts) in enumerate(steps, start=1):
         layer = network.layers[index - 1]
