@@ -9,7 +9,8 @@ others worse.
 
 Rows say nothing about inputs that they do not show, and where columns go together they show
 few. But the network can be asked anywhere: a stretched copy of the sample, rows with mixed
-columns and probes along rare inputs are fitted too, with little weight.
+columns and probes along rare inputs are fitted too, with little weight. A fit that would be
+worse than none on the mixed rows is not taken, however well it does on the others.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def _gather(pnet: PolynomialNetwork, network: Network, sample: Sample, summary: 
     if pnet.max_order > 1:
         # Each counts as a row.
         far, beyond, _ = _tame(network, rare_probes(network, sample, summary), limit)
-        parts.append((far, beyond, np.ones(len(far))))
+        parts.append((far, beyond, np.full(len(far), weights.mean())))
     all_z, all_truth, all_weights = (np.concatenate(c) for c in zip(*parts, strict=True))
     found = predict_rays(pnet.network, pnet.expansions, pnet.max_order, all_z).sum(axis=0)
     values = all_truth - found
@@ -172,6 +173,7 @@ def _ridge(left: _Left, z: FloatArray, order: int) -> Quadratic | None:
     rotated = vectors.T @ target
     mean = values.sum() / len(z)
     unit = np.maximum((target[: left.n_judged] ** 2).sum(axis=0), 1e-300)
+    mixed = slice(left.n_real + len(left.origin), left.n_judged)
     best, chosen = 1.0, None
     for strength in STRENGTHS:
         ridge = strength * mean
@@ -179,7 +181,8 @@ def _ridge(left: _Left, z: FloatArray, order: int) -> Quadratic | None:
         residual = target - vectors @ (kept[:, None] * rotated)
         without = _left_out(left, residual, vectors, kept)
         error = float(np.mean((without**2).sum(axis=0) / unit))
-        if error < best:
+        harm = (without[mixed] ** 2).sum() > (target[mixed] ** 2).sum()
+        if error < best and not harm:
             best, chosen = error, root * residual / ridge
     return None if chosen is None else _quadratic(z, chosen, order)
 
