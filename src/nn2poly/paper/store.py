@@ -6,14 +6,13 @@ import csv
 import hashlib
 import io
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nn2poly.errors import NN2PolyError
+from nn2poly.errors import NN2PolyError, StorageError
+from nn2poly.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,6 +46,7 @@ class Store:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = Store(Path(folder))
     ...     store.write_table("terms", [{"p": 2, "terms": 6}])
@@ -129,18 +129,9 @@ class Store:
         path = self.folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        except OSError as error:
+            write_whole(path, content)
+        except (OSError, StorageError) as error:
             raise _unwritable(path, error) from error
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(beside, 0o644)
-            os.replace(beside, path)
-        except OSError as error:
-            raise _unwritable(path, error) from error
-        finally:
-            Path(beside).unlink(missing_ok=True)
 
 
 def fingerprint(*parts: Any) -> str:
@@ -179,11 +170,17 @@ def _read_json(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _unwritable(path: Path, error: OSError) -> ResultsError:
+def reason(error: OSError | StorageError) -> str:
+    """Give the system's own word for what went wrong."""
+    cause = error.__cause__ if isinstance(error, StorageError) else error
+    return getattr(cause, "strerror", None) or str(error)
+
+
+def _unwritable(path: Path, error: OSError | StorageError) -> ResultsError:
     return ResultsError(
         "The results cannot be written.",
         where=str(path),
         expected="a folder that may be written to, and room on the disk",
-        found=error.strerror or str(error),
+        found=reason(error),
         remedy="choose another folder: --out DIR; what is finished is kept",
     )
