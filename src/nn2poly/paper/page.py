@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from importlib.resources import files
 from pathlib import Path
 
-from nn2poly.errors import StorageError
-from nn2poly.files import write_whole
 from nn2poly.paper.page_tables import PARTS
-from nn2poly.paper.store import ResultsError, Store, reason
+from nn2poly.paper.store import ResultsError, Store
 
 # A name, perhaps an argument, and of a figure what it shows.
 PLACE = re.compile(r"\{\{ (\w+)(?: (\w+))?(?: \| (.+?))? \}\}")
@@ -41,7 +40,6 @@ def write_page(folder: str | Path, path: str | Path) -> Path:
 
     Examples
     --------
-    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_page(folder, Path(folder) / "paper.md").read_text(encoding="utf-8")[:23]
     '# The paper, reproduced'
@@ -49,13 +47,18 @@ def write_page(folder: str | Path, path: str | Path) -> Path:
     target = Path(path)
     text = render(Store(Path(folder)), os.path.relpath(folder, target.parent))
     try:
-        write_whole(target, text.encode())
-    except StorageError as error:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=target.parent, delete=False, encoding="utf-8"
+        ) as file:
+            file.write(text)
+        os.chmod(file.name, 0o644)
+        os.replace(file.name, target)
+    except OSError as error:
         raise ResultsError(
             "The page cannot be written.",
             where=str(target),
             expected="a file in a folder that is there and may be written to",
-            found=reason(error),
+            found=error.strerror or str(error),
         ) from error
     return target
 

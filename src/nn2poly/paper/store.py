@@ -6,13 +6,14 @@ import csv
 import hashlib
 import io
 import json
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nn2poly.errors import NN2PolyError, StorageError
-from nn2poly.files import write_whole
+from nn2poly.errors import NN2PolyError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +47,6 @@ class Store:
 
     Examples
     --------
-    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = Store(Path(folder))
     ...     store.write_table("terms", [{"p": 2, "terms": 6}])
@@ -129,9 +129,18 @@ class Store:
         path = self.folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, content)
-        except (OSError, StorageError) as error:
+            handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        except OSError as error:
             raise _unwritable(path, error) from error
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.chmod(beside, 0o644)
+            os.replace(beside, path)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        finally:
+            Path(beside).unlink(missing_ok=True)
 
 
 def fingerprint(*parts: Any) -> str:
@@ -170,17 +179,11 @@ def _read_json(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def reason(error: OSError | StorageError) -> str:
-    """Give the system's own word for what went wrong."""
-    cause = error.__cause__ if isinstance(error, StorageError) else error
-    return getattr(cause, "strerror", None) or str(error)
-
-
-def _unwritable(path: Path, error: OSError | StorageError) -> ResultsError:
+def _unwritable(path: Path, error: OSError) -> ResultsError:
     return ResultsError(
         "The results cannot be written.",
         where=str(path),
         expected="a folder that may be written to, and room on the disk",
-        found=reason(error),
+        found=error.strerror or str(error),
         remedy="choose another folder: --out DIR; what is finished is kept",
     )
