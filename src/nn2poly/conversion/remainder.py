@@ -10,7 +10,8 @@ others worse.
 Rows say nothing about inputs that they do not show, and where columns go together they show
 few. But the network can be asked anywhere: a stretched copy of the sample, rows with mixed
 columns and probes along rare inputs are fitted too, with little weight. A fit that would be
-worse than none on the mixed rows is not taken, however well it does on the others.
+worse than none on the rows themselves or on the mixed ones is not taken, however well it does
+on the others.
 """
 
 from __future__ import annotations
@@ -172,17 +173,20 @@ def _ridge(left: _Left, z: FloatArray, order: int) -> Quadratic | None:
     target = root * left.values
     rotated = vectors.T @ target
     mean = values.sum() / len(z)
-    unit = np.maximum((target[: left.n_judged] ** 2).sum(axis=0), 1e-300)
-    mixed = slice(left.n_real + len(left.origin), left.n_judged)
-    best, chosen = 1.0, None
+    unit = np.sqrt(np.maximum((target[: left.n_judged] ** 2).sum(axis=0), 1e-300))
+    sample, mixed = slice(left.n_real), slice(left.n_real + len(left.origin), left.n_judged)
+    best, chosen = float(((target[: left.n_judged] / unit) ** 2).sum()), None
     for strength in STRENGTHS:
         ridge = strength * mean
         kept = values / (values + ridge)
         residual = target - vectors @ (kept[:, None] * rotated)
         without = _left_out(left, residual, vectors, kept)
-        error = float(np.mean((without**2).sum(axis=0) / unit))
-        harm = (without[mixed] ** 2).sum() > (target[mixed] ** 2).sum()
-        if error < best and not harm:
+        error = float(((without / unit) ** 2).sum())
+        helps = all(
+            ((without[group] / unit) ** 2).sum() <= ((target[group] / unit) ** 2).sum()
+            for group in (sample, mixed)
+        )
+        if error < best and helps:
             best, chosen = error, root * residual / ridge
     return None if chosen is None else _quadratic(z, chosen, order)
 
