@@ -34,11 +34,6 @@ class Quadratic:
     linear: FloatArray
     matrix: FloatArray
 
-    @property
-    def n_numbers(self) -> int:
-        """How many numbers it is made of."""
-        return self.constant.size + self.linear.size + self.matrix.size
-
     def parts(self, z: FloatArray) -> Graded:
         """Evaluate the parts of degree 0, 1 and 2 on rows (n, p), in their precision.
 

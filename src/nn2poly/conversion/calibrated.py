@@ -148,7 +148,7 @@ def _refit(network: Network, index: int, traces: Traces) -> Layer:
     weights = np.vstack([layer.bias, *(matrix for _, matrix in network.sources(index))])
     cross = product - gram @ weights
     square = np.maximum(power - (weights * (product + cross)).sum(axis=1), 0.0)
-    if not square.sum() > NOTHING_LEFT * power.sum():
+    if not np.any(square.sum(axis=0) > NOTHING_LEFT * power.sum(axis=0)):
         return layer
     unit = np.ones(layer.n_outputs)
     if index == len(network.layers):
