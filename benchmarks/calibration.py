@@ -22,8 +22,9 @@ from sklearn.preprocessing import PolynomialFeatures
 import nn2poly as n2p
 from harness import medians, peak_megabytes
 from nn2poly.algebra.monomials import count_terms
+from nn2poly.arrays import FloatArray
 from nn2poly.conversion.calibrated import calibrate
-from nn2poly.conversion.sample import read_sample
+from nn2poly.conversion.reading import read_sample
 from nn2poly.conversion.summary import summarise
 from nn2poly.tables import Table
 from studies import (
@@ -34,7 +35,6 @@ from studies import (
     ORDERS,
     SCALERS,
     Case,
-    FloatArray,
     Plan,
     Result,
     compare_covertype,

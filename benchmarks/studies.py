@@ -28,11 +28,10 @@ from threadpoolctl import threadpool_limits
 
 import nn2poly as n2p
 from nn2poly.algebra.monomials import count_terms
+from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.cards import FidelityCard
 from nn2poly.inputs import outside_range
-
-FloatArray = npt.NDArray[np.float64]
 
 ACTIVATIONS = ("tanh", "relu", "logistic")
 ORDERS = (1, 2, 3, 4)

@@ -16,9 +16,9 @@ from nn2poly.conversion.convert import convert, polynomial_network
 from nn2poly.conversion.many import convert_many
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import NN2PolyError, TooManyTermsError
+from nn2poly.formula.polynomial import Polynomial, load
 from nn2poly.network.network import Layer, Network
 from nn2poly.network.readers import read_network
-from nn2poly.polynomial.polynomial import Polynomial, load
 
 if TYPE_CHECKING:
     from nn2poly import explain, export, plots

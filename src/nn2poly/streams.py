@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, MissingDependencyError
-
-FloatArray = npt.NDArray[np.float64]
 
 # File formats that are streamed, by suffix, as Arrow calls them.
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "ipc"}

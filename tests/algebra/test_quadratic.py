@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nn2poly.algebra.quadratic import Quadratic
-from nn2poly.polynomial.evaluate import term_values
-from nn2poly.polynomial.terms import Terms
+from nn2poly.formula.evaluate import term_values
+from nn2poly.formula.terms import Terms
 
 shapes = {
     "seed": st.integers(0, 2**32 - 1),

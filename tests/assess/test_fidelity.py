@@ -19,9 +19,9 @@ from sklearn.preprocessing import StandardScaler
 
 import nn2poly as n2p
 from nn2poly.conversion import summary
-from nn2poly.conversion.sample import read_sample
+from nn2poly.conversion.reading import read_sample
 from nn2poly.errors import InvalidInputError, RadiusWarning, UnsupportedModelError
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 def make_network(seed=0, p=3, k=1, spread=0.3, **options):

@@ -14,7 +14,7 @@ from nn2poly.assess.guarantee import (
     order_statistic,
     rows_needed,
 )
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 LEVELS = [(0.95, 0.99), (0.9, 0.9), (0.99, 0.95), (0.8, 0.5), (0.51, 0.3)]
 

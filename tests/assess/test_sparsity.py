@@ -7,7 +7,7 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.errors import InvalidInputError
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 @pytest.fixture(scope="module")

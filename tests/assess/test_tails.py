@@ -8,7 +8,7 @@ from sklearn import metrics
 
 import nn2poly as n2p
 from nn2poly.assess.tails import MAX_COLUMNS, find_tail, worst_rows
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 NAMES = ("age", "AveOccup", "member")
 

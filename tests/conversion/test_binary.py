@@ -8,7 +8,7 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.conversion.binary import find_binary
-from nn2poly.conversion.sample import read_sample
+from nn2poly.conversion.reading import read_sample
 from nn2poly.errors import InvalidInputError
 
 

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nn2poly as n2p
-from nn2poly.conversion import calibrated_network, rows, traces
+from nn2poly.conversion import calibrated_network
+from nn2poly.conversion import folds as rows
+from nn2poly.conversion import propagation as traces
 from nn2poly.errors import InvalidInputError
 from nn2poly.network.activations import activation_names
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import nn2poly as n2p
 from nn2poly.algebra.reference import convert_by_partitions
 from nn2poly.conversion.engine import predict_rays
-from nn2poly.conversion.series import expand_taylor
+from nn2poly.conversion.expansions import expand_taylor
 from nn2poly.network.activations import activation_names
 
 # The laws hold wherever a potential may go; convergence is another matter.

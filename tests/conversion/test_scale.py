@@ -20,7 +20,7 @@ from nn2poly.algebra.contraction import count_rows
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.conversion.engine import expand_layers, term_blocks
 from nn2poly.errors import InvalidInputError, StorageError, TooManyTermsError, UnknownTermError
-from nn2poly.polynomial import archives, ranking
+from nn2poly.formula import archives, ranking
 
 pytestmark = pytest.mark.filterwarnings("ignore::nn2poly.errors.RadiusWarning")
 

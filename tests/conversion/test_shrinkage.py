@@ -7,7 +7,7 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.conversion import shrinkage
-from nn2poly.conversion.rows import FOLDS
+from nn2poly.conversion.folds import FOLDS
 from nn2poly.conversion.shrinkage import WEIGHT_RIDGES, fit_activations, fit_weights
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import nn2poly as n2p
 from nn2poly.errors import InvalidInputError, MissingDependencyError, OutsideRangeWarning
 from nn2poly.explain import interactions, shapley
-from nn2poly.polynomial.terms import Terms
+from nn2poly.formula.terms import Terms
 
 
 @pytest.fixture(scope="module")

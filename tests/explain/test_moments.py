@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 import nn2poly as n2p
 from nn2poly import explain
 from nn2poly.errors import InvalidInputError, TooManyTermsError
-from nn2poly.explain import faces as faces_module
 from nn2poly.explain import moments
-from nn2poly.explain.faces import make_faces
+from nn2poly.explain import subterms as faces_module
 from nn2poly.explain.games import (
     bernoulli_numbers,
     face_weight,
@@ -25,7 +24,8 @@ from nn2poly.explain.games import (
     shapley_weight,
     subset_polynomials,
 )
-from nn2poly.polynomial.terms import Terms
+from nn2poly.explain.subterms import make_faces
+from nn2poly.formula.terms import Terms
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from nn2poly.errors import (
     TooManyTermsError,
 )
 from nn2poly.explain import shapley
-from nn2poly.polynomial.terms import Terms
+from nn2poly.formula.terms import Terms
 
 AWKWARD = [
     "a b",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import nn2poly as n2p
 from nn2poly.errors import OutsideRangeWarning
 from nn2poly.explain import anova, sobol
-from nn2poly.polynomial.terms import Terms
+from nn2poly.formula.terms import Terms
 
 
 def random_polynomial(seed, p, order, n_outputs=1, **options):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nn2poly.algebra.monomials import count_terms
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 AWKWARD = [
     *("a b", "a_b", "a-b", 'a"; DROP TABLE x; --', "*/", "/*", "${}", "{}", "%s", "new\nline"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nn2poly import export
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O0", "-shared", "-fPIC"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from nn2poly import export
 from nn2poly.errors import InvalidInputError
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 def compute(formula, cells):

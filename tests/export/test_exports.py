@@ -9,7 +9,7 @@ import pytest
 from nn2poly import export
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import Factored, Monomial, expressions
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 TEXTS = [export.python, export.c, export.javascript, export.sql, export.excel, export.latex]
 WRITTEN = [*TEXTS, export.sympy, lambda poly: export.sql_select(poly, "data")]

@@ -9,7 +9,7 @@ from matplotlib.mathtext import MathTextParser
 from nn2poly import export
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.latex_formula import symbol
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 NUMBER = r"\{?-?\}?[0-9.]+(?: \\times 10\^\{-?[0-9]+\})?"
 

@@ -9,7 +9,7 @@ import pytest
 
 from nn2poly import export
 from nn2poly.errors import InvalidInputError, StorageError
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 def run(path, X):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nn2poly import export
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 def run(sources):

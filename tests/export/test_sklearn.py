@@ -149,7 +149,7 @@ TRUSTED = [
     "nn2poly.cards.Region",
     "nn2poly.estimators.fixed.FixedPolynomialClassifier",
     "nn2poly.estimators.fixed.FixedPolynomialRegressor",
-    "nn2poly.polynomial.polynomial.Polynomial",
+    "nn2poly.formula.polynomial.Polynomial",
 ]
 
 

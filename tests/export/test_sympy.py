@@ -4,7 +4,7 @@ import numpy as np
 import sympy
 
 from nn2poly import export
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 def test_the_expressions_give_the_predictions(case, close):

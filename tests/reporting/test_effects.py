@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.reporting.controls import binary_columns, typical_row
-from nn2poly.reporting.effects import (
+from nn2poly.reporting.effect_curves import (
     average_curves,
     factor_averages,
     pair_deviations,
     term_deviations,
 )
-from nn2poly.reporting.judge import comparable, judge
+from nn2poly.reporting.importance import comparable, judge
 from nn2poly.reporting.scatter import scatter_views
 
 

@@ -7,8 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray, Graded
+from nn2poly.algebra.graded import (
+    Graded,
+)
 from nn2poly.algebra.monomials import count_degree, product_ranks, product_slices, starts
+from nn2poly.arrays import FloatArray
 
 # Rows of the product table that are looked up at a time when it is too large to keep.
 SLICE_ROWS = 64

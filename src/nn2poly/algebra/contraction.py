@@ -19,8 +19,14 @@ from typing import Protocol
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray, Graded
-from nn2poly.algebra.monomials import IntArray, product_ranks, starts
+from nn2poly.algebra.graded import (
+    Graded,
+)
+from nn2poly.algebra.monomials import (
+    product_ranks,
+    starts,
+)
+from nn2poly.arrays import FloatArray, IntArray
 
 # Bytes of one slice of a matrix product before it is scattered: stays near the cache.
 SLICE_BYTES = 16 * 2**20

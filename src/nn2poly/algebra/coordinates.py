@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray, Graded
+from nn2poly.algebra.graded import (
+    Graded,
+)
 from nn2poly.algebra.monomials import count_degree, monomials, times_variables
+from nn2poly.arrays import FloatArray
 
 
 def substitute(blocks: Graded, factor: FloatArray, shift: FloatArray) -> Graded:

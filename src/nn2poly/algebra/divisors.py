@@ -11,11 +11,12 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
-from nn2poly.algebra.graded import FloatArray, Graded
+from nn2poly.algebra.graded import (
+    Graded,
+)
+from nn2poly.arrays import FloatArray, IntArray
 
-IntArray = npt.NDArray[np.intp]
 # Numbers of a product before it is summed.
 CHUNK = 2**21
 

@@ -15,9 +15,8 @@ from math import comb
 from threading import Lock
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.intp]
+from nn2poly.arrays import IntArray
 
 # Product tables are kept between calls (the layers, the powers and a second conversion of the
 # same shape reuse them) up to so many entries in all, the latest first. A table larger than

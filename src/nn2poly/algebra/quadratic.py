@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray, Graded
-from nn2poly.algebra.monomials import IntArray
+from nn2poly.algebra.graded import (
+    Graded,
+)
+from nn2poly.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,11 @@ passes and never sees a monomial.
 
 from __future__ import annotations
 
-from nn2poly.algebra.graded import FloatArray, Graded, sum_of_products
+from nn2poly.algebra.graded import (
+    Graded,
+    sum_of_products,
+)
+from nn2poly.arrays import FloatArray
 
 
 def ray_powers(v: Graded, highest: int, max_order: int) -> list[Graded]:

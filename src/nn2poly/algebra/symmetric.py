@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray
 from nn2poly.algebra.monomials import starts
+from nn2poly.arrays import FloatArray
 
 # Bytes of one slice of a matrix product: stays near the cache.
 SLICE_BYTES = 16 * 2**20

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import listed
+from nn2poly.arrays import FloatArray
 from nn2poly.assess.guarantee import guarantee
 from nn2poly.assess.regions import worst_regions
 from nn2poly.assess.tails import find_tail, worst_rows
@@ -21,8 +22,6 @@ from nn2poly.links import labels, probabilities
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 from nn2poly.streams import read_evenly
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Approximation(Protocol):

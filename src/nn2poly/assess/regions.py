@@ -6,12 +6,9 @@ from dataclasses import dataclass, replace
 from math import ceil, log10
 
 import numpy as np
-import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import Region
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 DEPTH = 2
 # Thresholds tried per feature, the smallest leaf, how many features are searched, and how

@@ -10,17 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_count
+from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.evaluate import term_values
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.sparse import largest
+from nn2poly.formula.terms import term_name
 from nn2poly.inputs import as_matrix, matching_names
 from nn2poly.network.readers import read_network
-from nn2poly.polynomial.evaluate import term_values
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.sparse import largest
-from nn2poly.polynomial.terms import term_name
 from nn2poly.tables import Table
-
-FloatArray = npt.NDArray[np.float64]
 
 # Terms with the largest contributions that compete for a place, and rows that judge them.
 CANDIDATES, MAX_ROWS = 400, 4000

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from math import isnan
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+from nn2poly.arrays import FloatArray, IntArray
 
 # The share of rows that are left out, and the rows from which that means anything.
 WORST_SHARE, MIN_ROWS = 0.01, 20

@@ -17,8 +17,8 @@ from nn2poly.cli.polynomials import describe, scores_text, target_scores, top_te
 from nn2poly.cli.writing import check_target
 from nn2poly.conversion import convert as conversion
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.display import facts
 from nn2poly.network.network import Network
-from nn2poly.polynomial.display import facts
 
 POLYNOMIALS = (".json", ".npz")
 # Terms that the answer shows, and the steps that a calibration announces.

@@ -28,8 +28,8 @@ from nn2poly.cli.polynomials import load_inputs, load_polynomial
 from nn2poly.cli.writing import check_target
 from nn2poly.errors import InvalidInputError
 from nn2poly.files import replacing
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
-from nn2poly.polynomial.polynomial import Polynomial
 
 FIGURES = (".png", ".pdf", ".svg")
 # Dots per inch of a bitmap: sharp in print at one column's width.

@@ -18,7 +18,7 @@ from nn2poly.cli.polynomials import load_polynomial
 from nn2poly.cli.writing import check_target
 from nn2poly.errors import InvalidInputError
 from nn2poly.files import replacing
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ import typer
 from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.options import OutputName, PolyArgument
 from nn2poly.cli.polynomials import describe, load_polynomial, top_terms
-from nn2poly.polynomial.display import facts
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.display import facts
+from nn2poly.formula.polynomial import Polynomial
 
 
 @command(

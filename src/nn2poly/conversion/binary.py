@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.conversion.rows import Rows, Sample
+from nn2poly.arrays import FloatArray
+from nn2poly.conversion.folds import Rows, Sample
 from nn2poly.errors import InvalidInputError
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import parse_term
-
-FloatArray = npt.NDArray[np.float64]
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import parse_term
 
 # Two columns that would be high together in so many rows by chance, and never are, exclude
 # each other.

@@ -14,19 +14,18 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from nn2poly.algebra.graded import at_degree
+from nn2poly.arrays import FloatArray
 from nn2poly.conversion.engine import Expansions
-from nn2poly.conversion.rare import damp_rare_inputs, restore_slopes
-from nn2poly.conversion.rows import Sample
-from nn2poly.conversion.series import LINEAR
+from nn2poly.conversion.expansions import LINEAR
+from nn2poly.conversion.folds import Sample
+from nn2poly.conversion.propagation import Sums, Trace, Traces, Walk
+from nn2poly.conversion.rare_inputs import damp_rare_inputs, restore_slopes
 from nn2poly.conversion.shrinkage import fit_activations, fit_weights
 from nn2poly.conversion.summary import Summary
-from nn2poly.conversion.traces import Sums, Trace, Traces, Walk
 from nn2poly.network.network import Layer, Network
 
-FloatArray = npt.NDArray[np.float64]
 Sources = list[tuple[int, FloatArray]]
 
 # Rows of a batch on which the size of a potential's summands is measured.

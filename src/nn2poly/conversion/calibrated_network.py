@@ -6,22 +6,21 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.rays import ray_powers
+from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import make_card, mean_r2
 from nn2poly.conversion.calibrated import calibrate
 from nn2poly.conversion.engine import walk
+from nn2poly.conversion.folds import Sample
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.progress import Report
 from nn2poly.conversion.remainder import fit_remainder
-from nn2poly.conversion.rows import Sample
 from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.errors import InvalidInputError
 from nn2poly.network.network import Network
 
-FloatArray = npt.NDArray[np.float64]
 Path = tuple[tuple[int, int, float], ...]
 
 # "auto" tries orders up to this one, and polynomials up to so many terms.

@@ -16,18 +16,18 @@ from nn2poly.cards import FidelityCard
 from nn2poly.conversion.binary import find_binary, fold_binary, given_binary
 from nn2poly.conversion.calibrated_network import calibrated_network
 from nn2poly.conversion.correction import correct
+from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.conversion.folds import Sample
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
-from nn2poly.conversion.rows import Sample
-from nn2poly.conversion.sample import read_sample, sample_columns
-from nn2poly.conversion.series import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.conversion.reading import read_sample, sample_columns
 from nn2poly.conversion.summary import summarise
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import frame_columns, read_array
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
-from nn2poly.polynomial.polynomial import Polynomial
 
 # A Taylor centre beyond this is a mistake, and its powers would overflow.
 MAX_CENTER = 1e6

@@ -15,14 +15,13 @@ from operator import add
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.conversion.rows import FOLDS, Batch, Rows, Sample
+from nn2poly.arrays import FloatArray
+from nn2poly.conversion.folds import FOLDS, Batch, Rows, Sample
+from nn2poly.conversion.propagation import STRETCH, WILD, stretched_batches
 from nn2poly.conversion.summary import Summary
-from nn2poly.conversion.traces import STRETCH, WILD, stretched_batches
+from nn2poly.formula.evaluate import term_values
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
-from nn2poly.polynomial.evaluate import term_values
-from nn2poly.polynomial.polynomial import Polynomial
-
-FloatArray = npt.NDArray[np.float64]
 
 # Terms up to which there is a refit, and up to which every fold is left out in turn.
 MAX_TERMS, ALL_FOLDS_TERMS = 2_000, 600

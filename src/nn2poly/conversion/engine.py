@@ -14,10 +14,17 @@ import numpy as np
 from nn2poly.algebra.blocks import BlockProduct
 from nn2poly.algebra.contraction import Block, Products, Share, Whole
 from nn2poly.algebra.divisors import divisor_powers
-from nn2poly.algebra.graded import FloatArray, Graded, Powers, at_degree, combine, compose
+from nn2poly.algebra.graded import (
+    Graded,
+    Powers,
+    at_degree,
+    combine,
+    compose,
+)
 from nn2poly.algebra.quadratic import Quadratic
 from nn2poly.algebra.rays import ray_powers
 from nn2poly.algebra.symmetric import Cubes, Squares
+from nn2poly.arrays import FloatArray
 from nn2poly.network.network import Network
 
 Expansions = tuple[FloatArray, ...]

@@ -9,9 +9,9 @@ from typing import Any
 from nn2poly.arguments import check_choice
 from nn2poly.conversion.convert import convert
 from nn2poly.errors import InvalidInputError, MissingDependencyError, NN2PolyError
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
-from nn2poly.polynomial.polynomial import Polynomial
 
 BACKENDS = ("sequential", "threading", "loky", "dask")
 

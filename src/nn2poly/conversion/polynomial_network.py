@@ -11,10 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.graded import FloatArray, Graded, at_degree
-from nn2poly.algebra.monomials import IntArray, count_degree, count_terms
+from nn2poly.algebra.graded import (
+    Graded,
+    at_degree,
+)
+from nn2poly.algebra.monomials import (
+    count_degree,
+    count_terms,
+)
 from nn2poly.algebra.quadratic import Quadratic
 from nn2poly.arguments import check_count, check_order, default_names
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.conversion.engine import (
     Expansions,
@@ -29,15 +36,15 @@ from nn2poly.conversion.engine import (
 from nn2poly.conversion.progress import Report, progress_reporter, reported
 from nn2poly.conversion.selection import largest_terms, restrict, terms_with
 from nn2poly.errors import InvalidInputError, UnknownTermError
+from nn2poly.formula import storage
+from nn2poly.formula.document import Document, Stream, plain
+from nn2poly.formula.evaluate import check_batch, check_precision
+from nn2poly.formula.polynomial import LayerPolynomials, Polynomial, open_mapped
+from nn2poly.formula.ranking import ranked_table
+from nn2poly.formula.terms import Terms, output_index, parse_term
 from nn2poly.inputs import outside_range, warn_outside
 from nn2poly.memory import check_terms
 from nn2poly.network.network import Network
-from nn2poly.polynomial import storage
-from nn2poly.polynomial.document import Document, Stream, plain
-from nn2poly.polynomial.evaluate import check_batch, check_precision
-from nn2poly.polynomial.polynomial import LayerPolynomials, Polynomial, open_mapped
-from nn2poly.polynomial.ranking import ranked_table
-from nn2poly.polynomial.terms import Terms, output_index, parse_term
 from nn2poly.streams import is_stream, over_rows
 from nn2poly.tables import Table
 

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from nn2poly.algebra.graded import FloatArray
+from nn2poly.arrays import FloatArray
 
 Report = Callable[[str], None]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import RadiusWarning, warn_user
 from nn2poly.network.network import Network
 

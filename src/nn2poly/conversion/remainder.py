@@ -23,15 +23,17 @@ from operator import add
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.graded import FloatArray
-from nn2poly.algebra.monomials import IntArray, count_terms
+from nn2poly.algebra.monomials import (
+    count_terms,
+)
 from nn2poly.algebra.quadratic import Quadratic
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.engine import predict_rays
+from nn2poly.conversion.folds import Sample, dealt
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
-from nn2poly.conversion.rare import rare_probes
-from nn2poly.conversion.rows import Sample, dealt
+from nn2poly.conversion.propagation import STRETCH, WILD, stretched_batches, thinned
+from nn2poly.conversion.rare_inputs import rare_probes
 from nn2poly.conversion.summary import Summary
-from nn2poly.conversion.traces import STRETCH, WILD, stretched_batches, thinned
 from nn2poly.network.network import Network
 
 # Up to so many rows to fit (of a sample of 2,000, the rest is for the card), and numbers in the

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray
-from nn2poly.algebra.monomials import IntArray, rank, unrank
+from nn2poly.algebra.monomials import (
+    rank,
+    unrank,
+)
 from nn2poly.algebra.quadratic import Quadratic
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.engine import Expansions, term_blocks
+from nn2poly.formula.ranking import largest_rows
+from nn2poly.formula.terms import offsets
 from nn2poly.network.network import Network, map_inputs
-from nn2poly.polynomial.ranking import largest_rows
-from nn2poly.polynomial.terms import offsets
 
 
 def largest_terms(

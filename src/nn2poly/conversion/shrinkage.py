@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-
-FloatArray = npt.NDArray[np.float64]
 
 # Ridge strengths tried for the activations, relative to power columns of unit size, and for
 # the weights, relative to the mean eigenvalue.

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from nn2poly.conversion.rows import HELD_OUT, Rows, Sample, dealt
+from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.conversion.folds import HELD_OUT, Rows, Sample, dealt
 from nn2poly.errors import InvalidInputError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 # Held-out rows that are kept for the card, and first rows that are shown.
 MAX_HELD_OUT, FIRST_ROWS = 20_000, 200

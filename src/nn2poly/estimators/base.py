@@ -17,14 +17,13 @@ from sklearn.utils.validation import (
 )
 
 from nn2poly.arguments import check_choice
+from nn2poly.arrays import FloatArray
 from nn2poly.cards import FidelityCard
 from nn2poly.conversion.convert import convert
 from nn2poly.estimators.weights import weight_name
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import term_name
 from nn2poly.inputs import as_matrix, frame_columns, matching_names
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import term_name
-
-FloatArray = npt.NDArray[np.float64]
 
 # What to do with rows outside the range that the conversion saw.
 OUTSIDE = ("warn", "clip")

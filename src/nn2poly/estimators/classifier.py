@@ -13,11 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.estimators.base import PolynomialEstimator
 from nn2poly.links import probabilities
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignore[misc]

@@ -10,12 +10,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from nn2poly.arguments import default_names
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import as_matrix, frame_columns, matching_names
 from nn2poly.links import probabilities
-from nn2poly.polynomial.polynomial import Polynomial
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class FixedPolynomial(BaseEstimator):  # type: ignore[misc]

@@ -21,10 +21,10 @@ from nn2poly.explain.dependence import (
 from nn2poly.explain.derivatives import derivative, gradients
 from nn2poly.explain.effects import MarginalEffects, marginal_effects
 from nn2poly.explain.ensemble import Ensemble, ensemble
+from nn2poly.explain.explanation_ensemble import ExplanationEnsemble
 from nn2poly.explain.friedman import FriedmanH, friedman_h
 from nn2poly.explain.interactions import Interactions, interactions
 from nn2poly.explain.local import LocalComparison, compare_local
-from nn2poly.explain.repeated import ExplanationEnsemble
 from nn2poly.explain.shapley import ShapleyValues, shapley
 from nn2poly.explain.variance import VarianceShares, sobol
 

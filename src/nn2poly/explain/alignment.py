@@ -7,14 +7,11 @@ from reprlib import repr as short_repr
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from nn2poly.algebra.monomials import IntArray
 from nn2poly.arguments import listed
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.polynomial.polynomial import Polynomial
-
-FloatArray = npt.NDArray[np.float64]
+from nn2poly.formula.polynomial import Polynomial
 
 
 def aligned(polys: Sequence[Polynomial]) -> tuple[IntArray, FloatArray]:

@@ -20,10 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray
-from nn2poly.algebra.monomials import IntArray, rank, unrank
+from nn2poly.algebra.monomials import (
+    rank,
+    unrank,
+)
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import UnknownTermError
-from nn2poly.explain.faces import Faces, make_faces
 from nn2poly.explain.games import Subset
 from nn2poly.explain.moments import (
     feature_moments,
@@ -34,10 +36,11 @@ from nn2poly.explain.moments import (
     row_batches,
     warn_once,
 )
+from nn2poly.explain.subterms import Faces, make_faces
 from nn2poly.explain.summaries import ranked_table, subset_name
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import Terms, parse_term
 from nn2poly.memory import check_terms
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import Terms, parse_term
 from nn2poly.tables import Table
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_count
+from nn2poly.arrays import FloatArray
 from nn2poly.explain.boxes import read_box
 from nn2poly.explain.derivatives import derivative
 from nn2poly.explain.enclosures import (
@@ -21,11 +22,9 @@ from nn2poly.explain.enclosures import (
     witnesses,
 )
 from nn2poly.explain.summaries import how_many
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import output_index, parse_term
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nn2poly.arguments import per_feature, real_array
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.moments import check_polynomial, row_parts
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import parse_term
-
-FloatArray = npt.NDArray[np.float64]
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import parse_term
 
 
 def read_box(poly: Polynomial, box: Any, data: Any) -> tuple[FloatArray, FloatArray]:

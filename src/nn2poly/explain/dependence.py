@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nn2poly.arguments import check_count, listed
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.derivatives import checked_rows, evaluate
 from nn2poly.explain.moments import read_population, warn_once
-from nn2poly.explain.slices import average_out, powers_of
+from nn2poly.explain.restriction import average_out, powers_of
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import parse_term
 from nn2poly.memory import check_terms
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import parse_term
 from nn2poly.tables import Table
-
-FloatArray = npt.NDArray[np.float64]
 
 PERCENTILES = (0.05, 0.95)
 

@@ -7,15 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from nn2poly.algebra.monomials import IntArray, count_terms, rank
+from nn2poly.algebra.monomials import (
+    count_terms,
+    rank,
+)
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.explain.moments import check_polynomial, read_rows, warn_once
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import offsets, parse_term
 from nn2poly.memory import check_terms
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import offsets, parse_term
 
-FloatArray = npt.NDArray[np.float64]
 Degrees = Sequence[tuple[slice, IntArray]]
 
 

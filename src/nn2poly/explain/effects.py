@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.derivatives import check_room, checked_rows, derivative, evaluate
-from nn2poly.explain.slices import contrast
+from nn2poly.explain.restriction import contrast
 from nn2poly.explain.summaries import how_many
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import output_index, parse_term
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
-
-FloatArray = npt.NDArray[np.float64]
 
 # Quantiles of the effect over the rows that a table gives.
 QUANTILES = (0.05, 0.5, 0.95)

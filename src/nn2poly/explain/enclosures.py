@@ -17,12 +17,10 @@ from itertools import count as counter
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.explain.derivatives import evaluate
-from nn2poly.polynomial.polynomial import Polynomial
-
-FloatArray = npt.NDArray[np.float64]
+from nn2poly.formula.polynomial import Polynomial
 
 # Largest array of tensor Bernstein coefficients, all outputs together.
 MAX_TENSOR = 2**20

@@ -11,15 +11,14 @@ import numpy.typing as npt
 
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.arguments import check_count, listed
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.alignment import aligned, check_features, check_same, deviation, stability
-from nn2poly.explain.repeated import ExplanationEnsemble, has_values, side_by_side
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.sparse import largest
-from nn2poly.polynomial.terms import output_index, term_name
+from nn2poly.explain.explanation_ensemble import ExplanationEnsemble, has_values, side_by_side
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.sparse import largest
+from nn2poly.formula.terms import output_index, term_name
 from nn2poly.tables import Table
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray
-from nn2poly.explain.faces import Faces, make_faces
+from nn2poly.arrays import FloatArray
 from nn2poly.explain.games import Subset, moebius_weight, subset_polynomials
 from nn2poly.explain.moments import joint_moments, read_population, recentred, warn_once
+from nn2poly.explain.subterms import Faces, make_faces
 from nn2poly.explain.summaries import how_many, subset_name
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.sparse import largest
-from nn2poly.polynomial.terms import output_index
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.sparse import largest
+from nn2poly.formula.terms import output_index
 from nn2poly.tables import Table
 
 

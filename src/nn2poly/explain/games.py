@@ -19,12 +19,15 @@ from math import comb
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray
-from nn2poly.algebra.monomials import IntArray, rank, unrank
-from nn2poly.explain.faces import FaceGroup, Faces
+from nn2poly.algebra.monomials import (
+    rank,
+    unrank,
+)
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.explain.moments import monomial_values, row_batches
+from nn2poly.explain.subterms import FaceGroup, Faces
+from nn2poly.formula.terms import Terms
 from nn2poly.memory import check_terms
-from nn2poly.polynomial.terms import Terms
 
 Subset = tuple[int, ...]
 # Weight of the Möbius coefficient of a set of size t in the index of a subset of size s.
@@ -179,7 +182,7 @@ def subset_polynomials(
     (a b + 3 a - 2 b - 6) / 2.
 
     >>> from nn2poly import Polynomial
-    >>> from nn2poly.explain.faces import make_faces
+    >>> from nn2poly.explain.subterms import make_faces
     >>> faces = make_faces(Polynomial.from_terms(["a b"], [1.0], ["a", "b"]))
     >>> values = subset_polynomials(faces, np.array([1.0, 2.0, 3.0, 6.0]), shapley_weight, 1)
     >>> values.subsets, values.coefficients[:4, 0]

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray
 from nn2poly.arguments import check_choice, check_count, check_order, plural
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import MissingDependencyError
-from nn2poly.explain.faces import make_faces
 from nn2poly.explain.games import INDICES, Subset, index_weight, subset_polynomials
 from nn2poly.explain.moments import (
     joint_moments,
@@ -19,9 +18,10 @@ from nn2poly.explain.moments import (
     recentred,
     warn_once,
 )
+from nn2poly.explain.subterms import make_faces
 from nn2poly.explain.summaries import ranked_table, subset_name
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import output_index, parse_term
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
 
 

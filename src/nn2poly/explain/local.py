@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.monomials import IntArray
 from nn2poly.arguments import check_count
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.conversion.convert import convert
 from nn2poly.explain.alignment import aligned, check_features
 from nn2poly.explain.moments import check_polynomial
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.sparse import largest
+from nn2poly.formula.terms import Terms, output_index, term_name
 from nn2poly.network.readers import read_network
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.sparse import largest
-from nn2poly.polynomial.terms import Terms, output_index, term_name
 from nn2poly.tables import Table
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray
-from nn2poly.algebra.monomials import IntArray, count_terms
+from nn2poly.algebra.monomials import (
+    count_terms,
+)
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import Terms
 from nn2poly.inputs import as_matrix, matching_names, warn_outside
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import Terms
 from nn2poly.streams import dask_parts, is_dask, open_stream, read_evenly
 
 # Bytes of the monomials of one batch of rows.

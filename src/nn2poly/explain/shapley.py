@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray
 from nn2poly.arguments import plural
+from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.errors import MissingDependencyError
-from nn2poly.explain.faces import make_faces
 from nn2poly.explain.games import shapley_weight, subset_polynomials
 from nn2poly.explain.moments import (
     joint_moments,
@@ -20,11 +19,12 @@ from nn2poly.explain.moments import (
     recentred,
     warn_once,
 )
+from nn2poly.explain.subterms import make_faces
 from nn2poly.explain.summaries import ranked_table
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import output_index
 from nn2poly.memory import check_terms
 from nn2poly.network.readers import read_network
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import output_index
 from nn2poly.tables import Table
 
 RESIDUAL_NAME = "beyond polynomial"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nn2poly.algebra.graded import FloatArray
 from nn2poly.arguments import check_count
-from nn2poly.polynomial.sparse import largest
-from nn2poly.polynomial.terms import output_index
+from nn2poly.arrays import FloatArray
+from nn2poly.formula.sparse import largest
+from nn2poly.formula.terms import output_index
 from nn2poly.tables import Table
 
 # More outputs than this are summed up in one column.

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.algebra.graded import FloatArray
+from nn2poly.arrays import FloatArray
 from nn2poly.explain.anova import Anova, anova
 from nn2poly.explain.games import Subset
 from nn2poly.explain.moments import read_population
 from nn2poly.explain.summaries import how_many, subset_name
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.sparse import largest
-from nn2poly.polynomial.terms import output_index, parse_term
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.sparse import largest
+from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nn2poly.export.horner import Node, check_writable, expressions, used_variables
 from nn2poly.export.names import function_names, remarks
 from nn2poly.export.writing import Notation, standardise, write
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 def c(poly: Polynomial) -> dict[str, str]:

@@ -11,7 +11,7 @@ from nn2poly.arguments import listed
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import check_writable, expressions
 from nn2poly.export.writing import Notation, inlined, standardise, write
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 # Excel's own limits for a formula.
 MAX_CHARACTERS = 8192

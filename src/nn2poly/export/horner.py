@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from nn2poly.errors import InvalidInputError
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import Term
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import Term
 
 # Parsers nest a sum of n parts n deep; in groups of so many it is nested by its logarithm.
 MAX_PARTS = 16

@@ -12,7 +12,7 @@ from nn2poly.export.onnx_model import onnx_bytes
 from nn2poly.export.python_source import python
 from nn2poly.export.sql_expression import sql, sql_select
 from nn2poly.export.sympy_expression import sympy
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Container, Iterable
 from itertools import chain, count
 
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 LINK_REMARKS = {
     "sigmoid": "Raw output: the probability is 1 / (1 + exp(-output)).",

@@ -7,7 +7,7 @@ import keyword
 from nn2poly.export.horner import Node, check_writable, expressions, used_variables
 from nn2poly.export.names import function_names, identifiers, remarks
 from nn2poly.export.writing import Notation, standardise, write
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 def python(poly: Polynomial) -> dict[str, str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nn2poly.errors import InvalidInputError
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 if TYPE_CHECKING:
     from nn2poly.estimators import FixedPolynomialClassifier, FixedPolynomialRegressor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import check_writable, expressions, used_variables
 from nn2poly.export.writing import Notation, inlined, standardise, write
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 def _number(value: float) -> str:

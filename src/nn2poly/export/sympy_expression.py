@@ -6,7 +6,7 @@ from typing import Any
 
 from nn2poly.errors import MissingDependencyError
 from nn2poly.export.horner import Factored, Monomial, Node, expressions, used_variables
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 def sympy(poly: Polynomial) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nn2poly.export.horner import Factored, Monomial, Node, Sum
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 WIDTH = 96
 # Numbers of more decades than this, up or down, are not multiplied: doubles end at 308.

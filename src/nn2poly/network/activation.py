@@ -11,10 +11,10 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, NoSeriesError
 from nn2poly.network.series import Radius, Series
 
-FloatArray = npt.NDArray[np.float64]
 Function = Callable[[FloatArray], FloatArray]
 Parameters = tuple[tuple[str, float], ...]
 

@@ -22,8 +22,13 @@ from typing import Any
 
 import numpy as np
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.network.activation import Activation, FloatArray, Function, Parameters
+from nn2poly.network.activation import (
+    Activation,
+    Function,
+    Parameters,
+)
 from nn2poly.network.erf import gelu, gelu_tanh, sigmoid, softplus
 from nn2poly.network.series import (
     SERIES,

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.activation import Activation
 from nn2poly.network.activations import activation
 from nn2poly.network.network import Layer, Network
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
+
 __all__ = [
     "GELU_CUBIC",
     "GELU_ROOT",
@@ -22,7 +24,6 @@ __all__ = [
     "softplus",
 ]
 
-FloatArray = npt.NDArray[np.float64]
 
 # gelu_tanh is x·σ(2w) with w = GELU_ROOT·(x + GELU_CUBIC·x³)
 GELU_ROOT = math.sqrt(2 / math.pi)

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_names, default_names
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidNetworkError
 from nn2poly.inputs import as_matrix, matching_names
 from nn2poly.links import LINKS
 from nn2poly.network.activations import Activation, activation
 
-FloatArray = npt.NDArray[np.float64]
 # Rows of a forward pass that are worked on at a time.
 BATCH_ROWS = 4096
 

@@ -21,8 +21,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.network.erf import (
     GELU_CUBIC,
     GELU_ROOT,
@@ -45,7 +45,6 @@ __all__ = [
     "tanh_of_series",
 ]
 
-FloatArray = npt.NDArray[np.float64]
 Series = Callable[[FloatArray, int], FloatArray]
 Radius = Callable[[FloatArray], FloatArray]
 

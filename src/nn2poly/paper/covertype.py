@@ -37,7 +37,6 @@ from nn2poly.paper.measure import convert_both, outputs
 from nn2poly.paper.stacked import Recipe, Stack
 from nn2poly.paper.work import Unit, Work
 
-FloatArray = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 TRAINED: tuple[Kind, ...] = (("tanh", True), ("tanh", False), ("relu", False))

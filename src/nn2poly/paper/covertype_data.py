@@ -15,10 +15,9 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import MissingDependencyError, NN2PolyError
 from nn2poly.network.network import Layer, Network
-
-FloatArray = npt.NDArray[np.float64]
 
 VARIABLE = "NN2POLY_COVTYPE"
 N_FEATURES, N_CLASSES = 54, 7

@@ -17,9 +17,8 @@ from importlib.resources import files
 from itertools import combinations_with_replacement
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from nn2poly.arrays import FloatArray
 
 # Of the rows to train on, the authors' scripts keep the last fifth for Keras's validation,
 # which watches the training and changes nothing.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 from nn2poly.paper.data import DataSet, boston_data, example_data
@@ -21,7 +22,6 @@ from nn2poly.plots.bars import importance
 from nn2poly.plots.comparison import diagonal
 from nn2poly.plots.layout import panels, tidy
 from nn2poly.plots.style import BLUE, GREY, SMALL_SIZE
-from nn2poly.polynomial.polynomial import Polynomial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.conversion.convert import polynomial_network
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import NoSeriesError, RadiusWarning
 from nn2poly.network.network import Network
 from nn2poly.paper.data import DataSet
 from nn2poly.paper.store import Row
-
-FloatArray = npt.NDArray[np.float64]
 
 # The paper's q, of every layer.
 TAYLOR_ORDER = 8

@@ -13,11 +13,11 @@ shows what a function returns.
 
 from nn2poly.plots.bars import importance
 from nn2poly.plots.comparison import diagonal
+from nn2poly.plots.contributions import beeswarm, waterfall
+from nn2poly.plots.feature_effects import effects, interaction_surface
 from nn2poly.plots.histories import path, training
 from nn2poly.plots.layers import potentials
 from nn2poly.plots.pairs import heatmap, interaction_network
-from nn2poly.plots.rows import beeswarm, waterfall
-from nn2poly.plots.slices import effects, interaction_surface
 
 __all__ = [
     "beeswarm",

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nn2poly.arguments import check_count
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.sparse import largest
+from nn2poly.formula.terms import Terms
 from nn2poly.plots.labels import output_label, term_label
 from nn2poly.plots.layout import (
     Panels,
@@ -24,16 +28,11 @@ from nn2poly.plots.layout import (
 )
 from nn2poly.plots.style import BLACK, NEGATIVE, POSITIVE, SMALL_SIZE, sign_color, styled
 from nn2poly.plots.units import (
-    FloatArray,
-    IntArray,
     align,
     check_polynomial,
     chosen_outputs,
     in_units,
 )
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.sparse import largest
-from nn2poly.polynomial.terms import Terms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nn2poly.arguments import plural
+from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import Approximation, check_pair, mean_r2
 from nn2poly.inputs import as_matrix, matching_names
 from nn2poly.network.readers import read_network
 from nn2poly.plots.labels import plain, shorten
 from nn2poly.plots.layout import Panels, describe, panels, result, tidy
 from nn2poly.plots.style import BLUE, GREY, ORANGE, SMALL_SIZE, shades, styled
-from nn2poly.plots.units import FloatArray, chosen_outputs
+from nn2poly.plots.units import (
+    chosen_outputs,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nn2poly.arguments import check_count
+from nn2poly.arrays import FloatArray
 from nn2poly.assess.sparsity import SparsePath
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.sparse import largest
+from nn2poly.formula.terms import output_index
 from nn2poly.plots.labels import output_label, term_label
 from nn2poly.plots.layout import describe, legend_text, panels, tidy
 from nn2poly.plots.style import BLUE, CYCLE, GREY, PALE, SMALL_SIZE, styled
-from nn2poly.plots.units import FloatArray, unit_text
-from nn2poly.polynomial.sparse import largest
-from nn2poly.polynomial.terms import output_index
+from nn2poly.plots.units import (
+    unit_text,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

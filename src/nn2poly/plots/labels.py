@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nn2poly.polynomial.terms import output_index
+from nn2poly.formula.terms import output_index
 
 if TYPE_CHECKING:
-    from nn2poly.polynomial.polynomial import Polynomial
+    from nn2poly.formula.polynomial import Polynomial
 
 # Characters of a line, which leave room for bars at one-column width; lines of one label.
 WIDTH, LINES = 24, 4
@@ -138,7 +138,7 @@ def output_label(poly: Polynomial, output: int | str, *, length: int = 40) -> st
 
     Examples
     --------
-    >>> from nn2poly.polynomial.polynomial import Polynomial
+    >>> from nn2poly.formula.polynomial import Polynomial
     >>> output_label(Polynomial([[0.0], [1.0]], 1, ["t"], ["ill"], link="sigmoid"), 0)
     'ill (logit)'
     """

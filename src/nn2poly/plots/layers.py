@@ -12,17 +12,20 @@ from numpy.polynomial.polynomial import polyval
 
 from nn2poly.algebra.rays import ray_powers
 from nn2poly.arguments import check_count
+from nn2poly.arrays import FloatArray
 from nn2poly.conversion.convert import polynomial_network
 from nn2poly.conversion.engine import walk
+from nn2poly.conversion.expansions import LINEAR, check_taylor_orders
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
-from nn2poly.conversion.series import LINEAR, check_taylor_orders
 from nn2poly.errors import InvalidInputError
 from nn2poly.network.network import Layer, Network
 from nn2poly.network.readers import read_network
 from nn2poly.plots.labels import plain
 from nn2poly.plots.layout import Panels, density, describe, panels, result, tidy
 from nn2poly.plots.style import BLACK, BLUE, GREEN, ORANGE, TEXT_SIZE, styled
-from nn2poly.plots.units import FloatArray, thin
+from nn2poly.plots.units import (
+    thin,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nn2poly.arguments import check_count
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.sparse import largest
+from nn2poly.formula.terms import output_index
 from nn2poly.plots.labels import distinct, number, output_label, wrap
 from nn2poly.plots.layout import as_text, describe, name_rows, panels, say
 from nn2poly.plots.style import BLACK, PALE, SMALL_SIZE, TINY_SIZE, diverging, sign_color, styled
-from nn2poly.plots.units import FloatArray, IntArray, in_units
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.sparse import largest
-from nn2poly.polynomial.terms import output_index
+from nn2poly.plots.units import (
+    in_units,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.plots.units import FloatArray, IntArray
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.formula.polynomial import Polynomial
 
 # Terms that are averaged at a time; without data, scales to either side of the centre.
 TERMS, REACH = 1000, 2.0

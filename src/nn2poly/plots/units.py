@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import Terms, output_index, parse_term
 from nn2poly.inputs import as_matrix, matching_names
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import Terms, output_index, parse_term
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 def check_polynomial(poly: Any) -> Polynomial:

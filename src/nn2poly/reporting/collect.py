@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.fidelity import fidelity
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import TooManyTermsError
+from nn2poly.formula.display import facts
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import outside_range
 from nn2poly.links import probabilities
 from nn2poly.network.readers import read_network
-from nn2poly.polynomial.display import facts
-from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
 from nn2poly.reporting.contents import Chosen, Contents, WorstRow
 from nn2poly.reporting.controls import Binary, binary_columns, controls, typical_row
 from nn2poly.reporting.describe import Rows, describe_columns, describe_response, read_rows
 from nn2poly.reporting.formulas import export_texts, exported, formula_views
-from nn2poly.reporting.judge import (
+from nn2poly.reporting.importance import (
     JUDGED_ROWS,
     Judged,
     effects_payload,
@@ -33,9 +34,6 @@ from nn2poly.reporting.judge import (
 from nn2poly.reporting.numerals import r_squared
 from nn2poly.reporting.payload import packed, polynomial_payload
 from nn2poly.reporting.scatter import scatter_views
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 # Rows of the table of failures; bytes of rows that travel with the page, and how many rows.
 N_WORST = 10

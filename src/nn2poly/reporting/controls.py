@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from nn2poly.arrays import FloatArray
 
 # Fewer rows cannot tell a column of two values from one that happens to show only two.
 MIN_ROWS = 10

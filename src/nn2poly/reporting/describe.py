@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import as_matrix, level_text, matching_names
 from nn2poly.links import labels
-from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.tables import Table
 
-FloatArray = npt.NDArray[np.float64]
 # Classes of the response that are counted one by one, and that an error lists.
 MAX_CLASSES, MAX_LISTED = 20, 8
 

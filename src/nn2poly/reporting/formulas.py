@@ -6,16 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import NN2PolyError
-from nn2poly.polynomial.polynomial import Polynomial
-from nn2poly.polynomial.terms import Term
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import Term
 from nn2poly.reporting.contents import ExportText, FormulaTerm, FormulaView
-from nn2poly.reporting.judge import on_one_scale
+from nn2poly.reporting.importance import on_one_scale
 from nn2poly.reporting.numerals import number
-
-FloatArray = npt.NDArray[np.float64]
 
 # Terms that the formula shows, and coefficients (terms × outputs) that the page holds as text.
 SHOWN_TERMS = 10

@@ -7,7 +7,7 @@ from typing import Any
 
 from nn2poly.errors import InvalidInputError
 from nn2poly.files import write_whole
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.reporting.collect import collect
 from nn2poly.reporting.render import render
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.polynomial.polynomial import Polynomial
+from nn2poly.formula.polynomial import Polynomial
 
 
 def packed(values: npt.ArrayLike, dtype: str = "<f8") -> str:

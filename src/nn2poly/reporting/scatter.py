@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from nn2poly.arrays import FloatArray
 
 # Share of values cut at each end to find the bulk, what is added around it in parts of its
 # width, how much wider all values must be to be left out, and the room beside the points.

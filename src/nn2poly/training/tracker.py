@@ -12,19 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_count, check_order
+from nn2poly.arrays import FloatArray
 from nn2poly.conversion.convert import convert
 from nn2poly.errors import InvalidInputError, InvalidNetworkError, RadiusWarning
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.readers import read_network
-from nn2poly.polynomial.polynomial import Polynomial
 from nn2poly.tables import Table
 from nn2poly.training.lightning import attaching_callback
 
 if TYPE_CHECKING:
     import torch
 
-    from nn2poly.polynomial.terms import Terms
-
-FloatArray = npt.NDArray[np.float64]
+    from nn2poly.formula.terms import Terms
 
 
 class PolynomialTracker:

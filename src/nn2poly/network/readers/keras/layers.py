@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.network.builder import Value, concatenate
-from nn2poly.network.network import FloatArray
 from nn2poly.network.readers.keras.activations import (
     activation_layer,
     activation_operation,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder, Value
-from nn2poly.network.network import FloatArray
 
 # Part of a class name → why it is refused.
 REASONS = {

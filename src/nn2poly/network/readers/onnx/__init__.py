@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import MissingDependencyError, StorageError, UnsupportedModelError
 from nn2poly.memory import available_bytes, human_bytes
 from nn2poly.network.builder import NetworkBuilder, Value
@@ -29,8 +30,6 @@ from nn2poly.network.readers.onnx.tensors import Array
 # The format ends at 2 GiB; reading takes about four times the size of the file.
 LARGEST_FILE = 2**31
 MEMORY_PER_BYTE = 4
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def read(model: Any) -> Network:

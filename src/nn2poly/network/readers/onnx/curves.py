@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from nn2poly.arrays import FloatArray
 from nn2poly.network.activations import activation, activation_names
-from nn2poly.network.erf import FloatArray
 from nn2poly.network.readers.onnx.constants import ELEMENTWISE, elementwise
 from nn2poly.network.readers.onnx.graph import Graph, Node, arguments
 from nn2poly.network.readers.onnx.tensors import FLOATS, Array

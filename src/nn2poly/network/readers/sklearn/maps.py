@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.inputs import level_text
 
-FloatArray = npt.NDArray[np.float64]
 Pair = tuple[Any, Any]
 
 

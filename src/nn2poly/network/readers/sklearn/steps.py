@@ -12,9 +12,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nn2poly.arguments import default_names
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.inputs import level_text
 from nn2poly.network.builder import Value, concatenate
@@ -29,8 +29,6 @@ from nn2poly.network.readers.sklearn.maps import (
     sklearn_class,
     sklearn_kind,
 )
-
-FloatArray = npt.NDArray[np.float64]
 
 # Source of a table's value: 0 holds the raw columns as numbers, 1 + j the levels of column j.
 NUMBERS = 0

@@ -1,0 +1,90 @@
+"""A sample whose parts lie elsewhere: the work goes to them, as tasks of Dask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from nn2poly.arrays import FloatArray
+from nn2poly.conversion.folds import (
+    MIN_ROWS_TO_HOLD_OUT,
+    Rows,
+    chunks,
+)
+from nn2poly.errors import InvalidInputError
+from nn2poly.network.network import Network
+from nn2poly.streams import dask_parts
+
+T = TypeVar("T")
+
+# Results that one task merges.
+MERGED = 16
+
+
+@dataclass(frozen=True)
+class DaskSample:
+    """The parts of a Dask collection; every pass is one map and a tree of merges.
+
+    Whatever scheduler is in force does the work; a lost worker costs its tasks only.
+
+    Parameters
+    ----------
+    parts, begins
+        Delayed tables, and the number of the first row of each.
+    network
+        Tells how a table is checked.
+    hold_out
+        Some rows are kept for the card.
+    """
+
+    parts: tuple[Any, ...]
+    begins: tuple[int, ...]
+    network: Network
+    hold_out: bool
+
+    def over(self, work: Callable[[Rows], T], merge: Callable[[T, T], T]) -> T:
+        """Do the work on every part where it is, and merge the results in order."""
+        import dask
+
+        plan = dask.delayed((self.network, self.hold_out, work), traverse=False)
+        on_part, merged = dask.delayed(_on_part), dask.delayed(_merged)
+        tasks = [on_part(p, b, plan) for p, b in zip(self.parts, self.begins, strict=True)]
+        while len(tasks) > 1:
+            groups = [tasks[i : i + MERGED] for i in range(0, len(tasks), MERGED)]
+            tasks = [merged(merge, group) for group in groups]
+        result: T = tasks[0].compute()
+        return result
+
+
+def dask_sample(data: Any, network: Network) -> DaskSample:
+    """Count the rows of every part; parts without rows are left out."""
+    import dask
+
+    parts = dask_parts(data)
+    sizes = dask.compute(*[dask.delayed(len)(part) for part in parts])
+    filled = [(part, size) for part, size in zip(parts, sizes, strict=True) if size]
+    if not filled:
+        raise InvalidInputError("The data are empty.", where="data", found="no rows")
+    begins = np.cumsum([0, *(size for _, size in filled)]).tolist()
+    enough = begins[-1] >= MIN_ROWS_TO_HOLD_OUT
+    return DaskSample(tuple(part for part, _ in filled), tuple(begins[:-1]), network, enough)
+
+
+def _on_part(part: Any, begin: int, plan: tuple[Network, bool, Callable[[Rows], T]]) -> T:
+    network, hold_out, work = plan
+    X = network.check_data(part, where=f"data, from row {begin}")
+
+    def batches() -> Iterator[tuple[FloatArray, FloatArray]]:
+        return chunks(X, np.ones(len(X)))
+
+    return work(Rows(batches, hold_out, begin))
+
+
+def _merged(merge: Callable[[T, T], T], results: list[T]) -> T:
+    total = results[0]
+    for result in results[1:]:
+        total = merge(total, result)
+    return total

@@ -1,0 +1,164 @@
+"""What users pass as data, checked and turned into a sample that can be walked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.arguments import real_array
+from nn2poly.arrays import FloatArray
+from nn2poly.conversion.dask_rows import dask_sample
+from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, LocalSample, Rows, Sample, chunks
+from nn2poly.errors import InvalidInputError
+from nn2poly.inputs import frame_columns
+from nn2poly.network.network import Network
+from nn2poly.streams import is_dask, open_stream
+
+
+def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None) -> Sample:
+    """Turn what the user passed as data into a sample.
+
+    Parameters
+    ----------
+    data
+        An array or data frame (n, p); a stream (see `nn2poly.streams`) or a Dask collection;
+        or batches: a list of arrays or frames, any other iterable that can be walked more
+        than once, or a function that returns a new iterator. A batch may be a pair
+        (X, weights).
+    sample_weight
+        Array (n,) of weights for the rows of an array or frame.
+
+    Returns
+    -------
+    Sample
+    """
+    if is_dask(data):
+        _check_no_weights(sample_weight)
+        return dask_sample(data, network)
+    stream = open_stream(data)
+    if stream is not None or _is_batches(data):
+        batches = data if stream is None else stream
+        _check_no_weights(sample_weight)
+        enough = _has_rows(batches, network)
+        return LocalSample(Rows(lambda: _checked_batches(batches, network), enough))
+    X = network.check_data(data, where="data")
+    weights = _weights(sample_weight, len(X), "sample_weight")
+    if not weights.any():
+        raise _no_weight("sample_weight")
+    enough = bool(np.count_nonzero(weights) >= MIN_ROWS_TO_HOLD_OUT)
+    return LocalSample(Rows(lambda: chunks(X, weights), enough))
+
+
+def _check_no_weights(sample_weight: npt.ArrayLike | None) -> None:
+    if sample_weight is not None:
+        raise InvalidInputError(
+            "sample_weight goes with an array or a data frame.",
+            remedy="with batches, let each one be a pair (X, weights)",
+        )
+
+
+def _has_rows(data: Any, network: Network) -> bool:
+    """Tell whether batches bring enough rows to hold some out."""
+    count = 0
+    for _, weights in _checked_batches(data, network):
+        count += int(np.count_nonzero(weights))
+        if count >= MIN_ROWS_TO_HOLD_OUT:
+            return True
+    return False
+
+
+def sample_columns(data: Any) -> tuple[str, ...] | None:
+    """Give the column names that the data bring: of a frame, or of the first batch's."""
+    if (stream := None if is_dask(data) else open_stream(data)) is not None:
+        return frame_columns(next(stream(), None))
+    if not _is_batches(data):
+        return frame_columns(data)
+    first = next(iter(data() if callable(data) else data), None) if _again(data) else None
+    return frame_columns(first[0] if isinstance(first, tuple) else first)
+
+
+def _again(data: Any) -> bool:
+    """Tell whether looking at the first batch leaves the batches whole."""
+    return callable(data) or iter(data) is not data
+
+
+def _is_batches(data: Any) -> bool:
+    """Tell batches from one table: a function, an iterator, or an iterable of tables."""
+    if frame_columns(data) is not None or hasattr(data, "dtype") or not _walkable(data):
+        return False
+    if callable(data) or not isinstance(data, list | tuple):
+        return True
+    first = data[0] if data else None
+    pair = isinstance(first, tuple) and len(first) == 2 and _is_table(first[0])
+    return pair or _is_table(first)
+
+
+def _walkable(data: Any) -> bool:
+    return callable(data) or isinstance(data, Iterable)
+
+
+def _is_table(part: Any) -> bool:
+    return frame_columns(part) is not None or getattr(part, "ndim", 0) == 2
+
+
+def _checked_batches(data: Any, network: Network) -> Iterator[tuple[FloatArray, FloatArray]]:
+    batches = data() if callable(data) else iter(data)
+    if batches is data:
+        raise InvalidInputError(
+            "These batches can be walked only once; a calibration walks them several times.",
+            where="data",
+            found=type(data).__name__,
+            remedy="pass a list, or a function that returns a new iterator: data=lambda: read()",
+        )
+    empty, light = True, True
+    for number, part in enumerate(batches):
+        X, given = _pair(part, number)
+        if _is_table(X) and not len(X):
+            continue
+        rows = network.check_data(X, where=f"data, batch {number}")
+        weights = _weights(given, len(rows), f"weights of batch {number}")
+        yield from chunks(rows, weights)
+        empty, light = False, light and not weights.any()
+    if empty:
+        raise InvalidInputError(
+            "The data are empty.",
+            where="data",
+            found="no rows",
+            remedy="check the filter or file that they come from; a function must return a new "
+            "iterator each time that it is called",
+        )
+    if light:
+        raise _no_weight("data")
+
+
+def _pair(part: Any, number: int) -> tuple[Any, Any]:
+    if not isinstance(part, tuple):
+        return part, None
+    if len(part) != 2:
+        raise InvalidInputError(
+            "A batch is a table, or a pair of a table and its weights.",
+            where=f"data, batch {number}",
+            found=f"{len(part)} parts",
+        )
+    return part
+
+
+def _weights(values: npt.ArrayLike | None, n_rows: int, where: str) -> FloatArray:
+    if values is None:
+        return np.ones(n_rows)
+    weights: FloatArray = real_array(values, where)
+    if weights.shape != (n_rows,) or np.any(weights < 0):
+        raise InvalidInputError(
+            "The weights of the rows cannot be used.",
+            where=where,
+            expected=f"{n_rows} finite numbers, none negative",
+            found=f"shape {weights.shape}",
+        )
+    return weights
+
+
+def _no_weight(where: str) -> InvalidInputError:
+    return InvalidInputError("All weights of the rows are zero.", where=where)

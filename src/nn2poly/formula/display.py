@@ -1,0 +1,100 @@
+"""How a polynomial shows itself: a line of facts, the formula, the largest terms."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nn2poly.arguments import plural
+from nn2poly.formula import ranking
+from nn2poly.formula.terms import term_name
+from nn2poly.tables import Table
+
+if TYPE_CHECKING:
+    from nn2poly.formula.polynomial import Polynomial
+
+# How many terms a formula shows, and how many outputs.
+SHOWN_TERMS = 6
+SHOWN_OUTPUTS = 3
+
+
+def units(poly: Polynomial) -> str:
+    """Say in which coordinates the coefficients are.
+
+    Examples
+    --------
+    >>> from nn2poly.formula.polynomial import Polynomial
+    >>> units(Polynomial([[0.0], [1.0]], 1, ["t"]))
+    'coefficients per raw unit'
+    """
+    if np.all(poly.scale == 1.0) and not np.any(poly.center):
+        return "coefficients per raw unit"
+    return "coefficients per scaled unit, (x - center) / scale; .rebase() gives raw units"
+
+
+def facts(poly: Polynomial) -> str:
+    """Count features, order, terms and outputs in one line."""
+    link = "" if poly.link == "identity" else f", {poly.link} link"
+    return (
+        f"{plural(poly.n_features, 'feature')}, order {poly.max_order}, "
+        f"{plural(poly.n_terms, 'term')}, {plural(poly.n_outputs, 'output')}{link}"
+    )
+
+
+def formula(poly: Polynomial, output: int = 0) -> str:
+    """Write the intercept and the largest terms of one output.
+
+    Examples
+    --------
+    >>> from nn2poly.formula.polynomial import Polynomial
+    >>> formula(Polynomial([[1.5], [-2.0], [0.25]], 1, ["rm", "lstat"]))
+    'y = 1.5 - 2 rm + 0.25 lstat'
+    """
+    first = int(poly.n_terms > 0 and poly.terms[0] == ())
+    pieces = ranking.row_pieces(poly.coefficients, first)
+    places, rows = ranking.largest_rows(pieces, SHOWN_TERMS + 1 - first, output)
+    places = np.concatenate([np.arange(first), places + first])
+    values = [*poly.coefficients[:first, output].tolist(), *(row[output] for row in rows.tolist())]
+    parts = []
+    for place, value in zip(places.tolist(), values, strict=True):
+        term = poly.terms[place]
+        sign = "-" if value < 0 else "+"
+        name = f" {term_name(term, poly.feature_names)}" if term else ""
+        parts.append(f"{sign} {abs(value):.4g}{name}")
+    text = " ".join(parts).removeprefix("+ ") or "0"
+    rest = poly.n_terms - len(places)
+    more = f" + … {rest:,} more" if rest else ""
+    return f"{poly.output_names[output]} = {text}{more}"
+
+
+def all_terms(poly: Polynomial) -> Table:
+    """List every term with its order and coefficients."""
+    names, orders = poly.term_names(), poly.terms.orders().tolist()
+    rows = zip(names, orders, poly.coefficients.tolist(), strict=True)
+    table = tuple((name, order, *values) for name, order, values in rows)
+    return Table("", ("term", "order", *_columns(poly)), table)
+
+
+def _columns(poly: Polynomial) -> tuple[str, ...]:
+    return ("coefficient",) if poly.n_outputs == 1 else poly.output_names
+
+
+def text(poly: Polynomial) -> str:
+    """Give the `repr`: facts, then a formula per output."""
+    lines = [f"Polynomial({facts(poly)}; {units(poly)})"]
+    lines += [f"  {formula(poly, k)}" for k in range(min(poly.n_outputs, SHOWN_OUTPUTS))]
+    if poly.n_outputs > SHOWN_OUTPUTS:
+        lines.append(f"  … {poly.n_outputs - SHOWN_OUTPUTS} more outputs")
+    return "\n".join(lines)
+
+
+def html(poly: Polynomial) -> str:
+    """Give the notebook view: facts, formulas and the ten largest terms, all escaped."""
+    formulas = "".join(
+        f"<p><code>{escape(formula(poly, k))}</code></p>"
+        for k in range(min(poly.n_outputs, SHOWN_OUTPUTS))
+    )
+    head = f"<p><strong>Polynomial</strong>: {escape(facts(poly))}</p>"
+    return f"<div>{head}{formulas}{poly.top(10)._repr_html_()}</div>"

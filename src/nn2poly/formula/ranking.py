@@ -1,0 +1,112 @@
+"""The largest terms of polynomials too long to sort: one pass, in pieces, nothing else kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.formula.sparse import largest
+from nn2poly.formula.terms import Term, Terms, term_name
+from nn2poly.tables import Table
+
+# Rows of a polynomial that are looked at at a time.
+PIECE_ROWS = 2**18
+
+
+def largest_rows(
+    pieces: Iterable[FloatArray], n: int, column: int | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Find the n largest rows of a long array that comes in pieces.
+
+    Parameters
+    ----------
+    pieces
+        Arrays (some rows, n_outputs), in order.
+    n
+        How many.
+    column
+        Rank by the absolute value of one column; None by the norm over all.
+
+    Returns
+    -------
+    arrays (n,) and (n, n_outputs)
+        Their places, largest first and ties in order, and the rows.
+
+    Examples
+    --------
+    >>> pieces = [np.array([[1.0], [-5.0]]), np.array([[3.0]])]
+    >>> largest_rows(pieces, 2)[0]
+    array([1, 2])
+    """
+    places, rows, sizes = np.empty(0, dtype=np.intp), None, np.empty(0)
+    begin, lowest = 0, -1.0
+    for piece in pieces:
+        size = _size(piece, column)
+        new = np.flatnonzero(size > lowest)
+        if len(new) > n:
+            new = new[np.sort(largest(size[new], n))]
+        places = np.concatenate([places, begin + new])
+        rows = piece[new] if rows is None else np.concatenate([rows, piece[new]])
+        sizes = np.concatenate([sizes, size[new]])
+        begin += len(piece)
+        if len(places) > 2 * n:
+            # In order of place, so that of equal rows the earlier one stays.
+            kept = np.sort(largest(sizes, n))
+            places, rows, sizes = places[kept], rows[kept], sizes[kept]
+            lowest = float(sizes.min())
+    if rows is None:
+        return places, np.empty((0, 0))
+    order = largest(sizes, n)
+    return places[order], rows[order]
+
+
+def _size(piece: FloatArray, column: int | None) -> FloatArray:
+    if column is None and piece.shape[1] > 1:
+        norm: FloatArray = np.linalg.norm(piece, axis=1)
+        return norm
+    size: FloatArray = np.abs(piece[:, column or 0])
+    return size
+
+
+def row_pieces(values: FloatArray, begin: int = 0) -> Iterator[FloatArray]:
+    """Cut an array (n, n_outputs) into pieces, from row ``begin`` on."""
+    for first in range(begin, len(values), PIECE_ROWS):
+        yield values[first : first + PIECE_ROWS]
+
+
+def ranked_table(
+    terms: Terms,
+    found: tuple[IntArray, FloatArray],
+    feature_names: Sequence[str],
+    output_names: Sequence[str],
+    *,
+    title: str,
+    note: str,
+) -> Table:
+    """List terms by name, order and coefficients.
+
+    Parameters
+    ----------
+    terms
+        The terms of the polynomial.
+    found
+        Places (n,) among them, and coefficients (n, n_outputs).
+    """
+    places, rows = found
+    chosen = _terms_at(terms, places)
+    lines = tuple(
+        (term_name(term, feature_names), len(term), *values)
+        for term, values in zip(chosen, rows.tolist(), strict=True)
+    )
+    columns = ("coefficient",) if len(output_names) == 1 else tuple(output_names)
+    return Table(title, ("term", "order", *columns), lines, note=note)
+
+
+def _terms_at(terms: Terms, places: IntArray) -> list[Term]:
+    """Give the terms at some places, all different, in the order of the places."""
+    positions = places if terms.positions is None else terms.positions[places]
+    order = np.argsort(positions)
+    ordered = list(Terms(terms.n_features, terms.max_order, positions[order]))
+    return [ordered[i] for i in np.argsort(order).tolist()]

@@ -1,0 +1,218 @@
+"""Files: a versioned format in three dresses.
+
+``.json`` to read, ``.npz`` to keep small, and a folder (a path without an ending) for what is
+too large to read at once. Rules of the format, version 1:
+
+- a *body* holds the fields of one polynomial; ``layers`` is a list of pairs of bodies;
+- JSON holds ``{"format", "version", "digest", "body"}``; arrays are nested lists;
+- ``.npz`` holds the same header as text in ``header.npy``, arrays beside it as
+  ``a0.npy``, ``a1.npy`` …; in its body an array is ``{"array": k}``; nothing is pickled;
+- a folder holds the same files, its header as ``manifest.json``; `load` maps the large arrays;
+- ``digest`` is the SHA-256 of the body (and arrays): a changed or cut file is refused;
+- a reader refuses versions and fields that it does not know.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+
+from nn2poly.errors import StorageError
+from nn2poly.files import check_path, replacing, unwritten, write_whole
+from nn2poly.formula import archives
+from nn2poly.formula.document import (
+    Document,
+    Stream,
+    check_digest,
+    damaged,
+    digest_of,
+    from_body,
+    pack,
+    read_header,
+    to_body,
+    write_header,
+)
+from nn2poly.memory import human_bytes
+
+__all__ = ["Document", "Stream", "check_room", "load", "map_large", "pack", "save"]
+
+ENDINGS = ".json (to read), .npz (compact), or none (a folder, for large polynomials)"
+# What reading a body that follows no rule can raise; each ends in a StorageError.
+MALFORMED = (
+    OSError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    SyntaxError,
+    TokenError,
+    TypeError,
+    ValueError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+)
+
+
+def save(document: Document, path: str | Path) -> Path:
+    """Write a document whole or not at all; the ending chooses the dress."""
+    target = Path(path)
+    kind = _kind(target)
+    if kind == "folder":
+        with _new_folder(target) as folder:
+            archives.write_folder(document, folder)
+    elif kind == ".npz":
+        with replacing(target) as temporary, temporary.open("wb") as file:
+            archives.write_npz(document, file)
+    else:
+        write_whole(target, _to_json(document))
+    return target
+
+
+def _kind(target: Path) -> str:
+    """Tell the dress from the ending: ``.json``, ``.npz`` or ``folder``."""
+    if target.suffix in (".json", ".npz"):
+        return target.suffix
+    if not target.suffix and not target.name.startswith("."):
+        return "folder"
+    raise StorageError(
+        "The ending of the file says how to write it.",
+        where=str(target),
+        expected=ENDINGS,
+        found=target.suffix or "no ending",
+    )
+
+
+def check_room(document: Document, path: str | Path) -> None:
+    """Refuse, before any work, a path that cannot take the document.
+
+    Raises
+    ------
+    StorageError
+        When the ending is not known, the folder does not exist, or the disk has no room.
+    """
+    target = Path(path)
+    if _kind(target) == ".json":
+        raise StorageError(
+            "A JSON file is written from memory.",
+            where=str(target),
+            expected=".npz, or no ending (a folder)",
+            found=".json",
+            remedy="convert without out= and save the polynomial",
+        )
+    needed = archives.bytes_needed(document)
+    try:
+        free = shutil.disk_usage(target.parent).free
+    except (OSError, ValueError) as error:
+        raise unwritten(target, error) from error
+    if needed > free:
+        raise StorageError(
+            "The disk has no room for this polynomial; nothing was written.",
+            where=str(target),
+            expected=f"{human_bytes(needed)} free",
+            found=human_bytes(free),
+            remedy="write to another disk, or lower max_order",
+        )
+
+
+def load(path: str | Path) -> Document:
+    """Read and check a document."""
+    source = Path(path)
+    try:
+        is_folder = (source / archives.MANIFEST).is_file()
+        data = b"" if is_folder else _start(source)
+    except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
+        raise StorageError(
+            "The file cannot be read.", where=str(source), found=_reason(error)
+        ) from error
+    try:
+        if is_folder:
+            return archives.read_folder(source)
+        return archives.read_npz(source) if data == b"PK" else _from_json(source.read_bytes())
+    except (StorageError, *MALFORMED) as error:
+        cause = error if isinstance(error, StorageError) else damaged(_reason(error))
+        raise StorageError(
+            cause.what,
+            where=str(source),
+            expected=cause.expected,
+            found=cause.found,
+            remedy=cause.remedy,
+        ) from error
+
+
+def map_large(path: str | Path) -> Document:
+    """Open what was just written without reading its large arrays: an archive or a folder."""
+    source = Path(path)
+    return archives.map_npz(source) if source.suffix == ".npz" else load(source)
+
+
+def _start(source: Path) -> bytes:
+    with source.open("rb") as file:
+        return file.read(2)
+
+
+def _reason(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def _new_folder(target: Path) -> Iterator[Path]:
+    """Make a temporary folder that takes the target's place when all went well."""
+    check_path(target)
+    temporary = None
+    try:
+        if target.exists() and not (target / archives.MANIFEST).is_file() and _occupied(target):
+            raise FileExistsError(None, "something else is there")
+        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        content = temporary / "new"
+        content.mkdir()
+        yield content
+        for path in content.iterdir():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+        if target.exists():
+            target.replace(temporary / "old")
+        content.replace(target)
+    except OSError as error:
+        raise unwritten(target, error) from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _occupied(target: Path) -> bool:
+    return not target.is_dir() or any(target.iterdir())
+
+
+def _to_json(document: Document) -> bytes:
+    body = to_body(document, lambda array, _: array.tolist())
+    return write_header(body, digest_of(body).hexdigest())
+
+
+def _from_json(data: bytes) -> Document:
+    body, digest, expected = read_header(data)
+    check_digest(digest, expected)
+    return from_body(body, _listed_array)
+
+
+def _listed_array(value: Any, dtype: str) -> Any:
+    if not isinstance(value, list):
+        raise damaged("an array is not a list")
+    array = np.array(value)
+    if array.size and array.dtype.kind not in "fiu":
+        raise damaged("an array holds what is not a number")
+    return array.astype(dtype)

@@ -1,0 +1,236 @@
+"""`effects` and `interaction_surface`: the polynomial along one feature, or over two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.polynomial.polynomial import polygrid2d, polyval
+
+from nn2poly.arrays import FloatArray
+from nn2poly.errors import InvalidInputError
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import output_index
+from nn2poly.plots.labels import output_label, wrap
+from nn2poly.plots.layout import Panels, density, describe, panels, result, tidy
+from nn2poly.plots.profiles import profile, scaled, span
+from nn2poly.plots.style import BLACK, BLUE, GREEN, PALE, SMALL_SIZE, sequential, styled
+from nn2poly.plots.units import (
+    check_polynomial,
+    feature_index,
+    read_rows,
+    thin,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Rows over which the other features are averaged, and dots of data on a surface.
+MAX_ROWS, DOTS = 1000, 400
+POINTS, GRID, LEVELS = 200, 80, 12
+# Share of the Axes for the density; up to so many values a feature gets a dot at each.
+DENSITY_TO, FEW_VALUES = 0.18, 10
+
+
+@styled
+def effects(
+    poly: Polynomial,
+    feature: int | str | Sequence[int | str],
+    *,
+    X: Any = None,
+    output: int | str = 0,
+    ax: Any = None,
+) -> Axes | Panels:
+    """Draw the effect of one feature on an output, with the density of its data.
+
+    Parameters
+    ----------
+    poly
+        A polynomial.
+    feature
+        Name or index; or several of them, one panel each.
+    X
+        Array or data frame (n, p): the curve runs over the feature's range and is averaged over
+        the other features of (at most 1,000 of) these rows, a partial dependence. None: the
+        others stay at the polynomial's centre. The title says which. Where the curve leaves
+        the range that the conversion saw, the background is grey.
+    output
+        Index or name of the output.
+    ax
+        matplotlib Axes, a sequence of them for several features; None for a new figure.
+
+    Returns
+    -------
+    Axes for one feature, array (n_features,) of Axes for several
+
+    Raises
+    ------
+    UnknownTermError
+        When there is no such feature or output.
+
+    Examples
+    --------
+    >>> from nn2poly import Polynomial, plots
+    >>> poly = Polynomial([[1.0], [2.0], [0.0], [0.0], [3.0], [0.0]], 2, ["rm", "lstat"])
+    >>> ax = plots.effects(poly, "rm", X=[[0.0, 1.0], [1.0, 3.0]])
+    >>> ax.lines[0].get_ydata()[[0, -1]]
+    array([1., 9.])
+    """
+    checked, rows = check_polynomial(poly), _rows(poly, X)
+    k = output_index(output, checked.output_names)
+    wanted = [feature] if isinstance(feature, str) or not isinstance(feature, Sequence) else feature
+    chosen = [feature_index(each, checked) for each in wanted]
+    if not chosen:
+        raise InvalidInputError("There is no feature to draw.", where="feature", found="none")
+    axes = panels(ax, len(chosen), columns=3, height=2.4)
+    for panel, index in zip(axes, chosen, strict=True):
+        _draw_effect(panel, checked, index, k, rows)
+    return result(axes)
+
+
+@styled
+def interaction_surface(
+    poly: Polynomial,
+    a: int | str,
+    b: int | str,
+    *,
+    X: Any = None,
+    output: int | str = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw an output over two features, as filled contours.
+
+    Parameters
+    ----------
+    poly
+        A polynomial.
+    a, b
+        Names or indices of two features, across and up.
+    X
+        Array or data frame (n, p): the surface covers the range of both features and is
+        averaged over the others of (at most 1,000 of) these rows, some of which are dots.
+        None: the others stay at the polynomial's centre. The title says which.
+    output
+        Index or name of the output.
+    ax
+        matplotlib Axes; None for a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    InvalidInputError
+        When both features are the same.
+    UnknownTermError
+        When there is no such feature or output.
+
+    Examples
+    --------
+    >>> from nn2poly import Polynomial, plots
+    >>> poly = Polynomial([[1.0], [2.0], [0.0], [0.0], [3.0], [0.0]], 2, ["rm", "lstat"])
+    >>> plots.interaction_surface(poly, "rm", "lstat").get_ylabel()
+    'lstat'
+    """
+    checked, rows = check_polynomial(poly), _rows(poly, X)
+    k = output_index(output, checked.output_names)
+    pair = (feature_index(a, checked), feature_index(b, checked))
+    if pair[0] == pair[1]:
+        raise InvalidInputError(
+            "A surface needs two different features.", where="b", found=f"{a!r} and {b!r}"
+        )
+    axes = panels(ax, height=2.8)[0]
+    across, up = (np.linspace(*span(checked, i, rows), GRID) for i in pair)
+    z = scaled(checked, pair[0], across), scaled(checked, pair[1], up)
+    height = np.asarray(polygrid2d(z[0], z[1], profile(checked, pair, k, rows)).T, dtype=np.float64)
+    _draw_surface(axes, across, up, height, output_label(checked, k))
+    if rows is not None:
+        dots = thin(rows, DOTS)[:, list(pair)]
+        axes.scatter(dots[:, 0], dots[:, 1], s=4, color=BLACK, alpha=0.6, linewidths=0)
+    axes.set_xlim(across[0], across[-1])
+    axes.set_ylim(up[0], up[-1])
+    describe(
+        axes,
+        x=wrap(checked.feature_names[pair[0]], 36, 2),
+        y=wrap(checked.feature_names[pair[1]], 30, 2),
+        title=_others(rows) if checked.n_features > 2 else "",
+    )
+    tidy(axes)
+    return axes
+
+
+def _rows(poly: Any, X: Any) -> FloatArray | None:
+    return None if X is None else thin(read_rows(check_polynomial(poly), X), MAX_ROWS)
+
+
+def _others(rows: FloatArray | None) -> str:
+    return "others at their centre" if rows is None else "others averaged over X"
+
+
+def _draw_effect(
+    axes: Axes, poly: Polynomial, feature: int, output: int, rows: FloatArray | None
+) -> None:
+    low, high = span(poly, feature, rows)
+    table = profile(poly, (feature,), output, rows)
+    grid = np.linspace(low, high, POINTS)
+    values = None if rows is None else np.unique(rows[:, feature])
+    few = values if values is not None and len(values) <= FEW_VALUES else None
+    # Between the values of a category the curve means nothing.
+    style = "-" if few is None else ":"
+    axes.plot(grid, polyval(scaled(poly, feature, grid), table), style, color=BLUE)
+    axes.set_xlim(low, high)
+    if rows is not None:
+        bottom, top = axes.get_ylim()
+        # Below the curve there is room for the density.
+        axes.set_ylim(bottom - DENSITY_TO * (top - bottom), top)
+        _draw_density(axes, rows[:, feature])
+    if few is not None:
+        dots = polyval(scaled(poly, feature, few), table)
+        axes.plot(few, dots, "o", color=BLUE, markersize=4, clip_on=False)
+    _shade_unseen(axes, poly, feature, low, high)
+    describe(
+        axes,
+        x=wrap(poly.feature_names[feature], 30, 3),
+        y=output_label(poly, output, length=24),
+        title=_others(rows) if poly.n_features > 1 else "",
+    )
+    axes.locator_params(nbins=5)
+    tidy(axes)
+
+
+def _draw_density(axes: Axes, values: FloatArray) -> None:
+    edges, heights = density(values, *axes.get_xlim())
+    tops = (DENSITY_TO - 0.04) * np.append(heights, heights[-1])
+    axes.fill_between(
+        edges, 0.0, tops, step="post", color=GREEN, alpha=0.6, linewidth=0,
+        transform=axes.get_xaxis_transform(),
+    )  # fmt: skip
+
+
+def _shade_unseen(axes: Axes, poly: Polynomial, feature: int, low: float, high: float) -> None:
+    """Grey what the conversion did not see."""
+    if poly.low is None or poly.high is None:
+        return
+    seen = float(poly.low[feature]), float(poly.high[feature])
+    for begin, end in ((low, min(seen[0], high)), (max(seen[1], low), high)):
+        if begin < end:
+            axes.axvspan(begin, end, color=PALE, alpha=0.6, linewidth=0, zorder=0)
+
+
+def _draw_surface(
+    axes: Axes, across: FloatArray, up: FloatArray, height: FloatArray, label: str
+) -> None:
+    flat = float(np.ptp(height)) <= 1e-12 * max(float(np.abs(height).max()), 1e-300)
+    if flat:  # contours of rounding errors would look like a finding
+        height = np.full_like(height, height.mean())
+    level = float(height.mean())
+    steps = [level - 0.5, level + 0.5] if flat else LEVELS
+    filled = axes.contourf(across, up, height, levels=steps, cmap=sequential())
+    if not flat:
+        axes.contour(across, up, height, levels=filled.levels, colors="white", linewidths=0.3)
+    bar = axes.figure.colorbar(filled, ax=axes, pad=0.03)
+    bar.set_label(label, fontsize=SMALL_SIZE)
+    bar.ax.tick_params(labelsize=SMALL_SIZE, width=0.6)
+    bar.outline.set_visible(False)

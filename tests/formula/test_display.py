@@ -1,0 +1,124 @@
+"""A polynomial shows its facts and largest terms, and never another's markup."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from nn2poly.algebra.monomials import count_terms
+from nn2poly.formula.display import facts, formula, units
+from nn2poly.formula.polynomial import Polynomial
+
+
+def ramp(p, order, k=1, **options):
+    """Make a polynomial whose coefficients are 1, 2, 3, …, so that the last term is the largest."""
+    n = count_terms(p, order)
+    values = np.arange(1.0, n * k + 1).reshape(n, k)
+    names = options.pop("names", [f"v{i}" for i in range(p)])
+    return Polynomial(values, order, names, **options)
+
+
+class Reader(HTMLParser):
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.texts = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_a_small_polynomial_is_written_out_whole():
+    poly = Polynomial([[1.5], [-2.0], [0.25]], 1, ["rm", "lstat"])
+    assert repr(poly) == (
+        "Polynomial(2 features, order 1, 3 terms, 1 output; coefficients per raw unit)\n"
+        "  y = 1.5 - 2 rm + 0.25 lstat"
+    )
+
+
+def test_a_formula_begins_with_the_intercept_then_the_largest_terms():
+    poly = Polynomial([[0.001], [1.0], [-5.0], [3.0]], 1, ["a", "b", "c"], ["price"])
+    assert formula(poly) == "price = 0.001 - 5 b + 3 c + 1 a"
+
+
+def test_a_negative_intercept_keeps_its_sign():
+    assert formula(Polynomial([[-1.5], [2.0]], 1, ["a"])) == "y = - 1.5 + 2 a"
+
+
+def test_a_long_formula_counts_the_terms_that_it_leaves_out():
+    text = formula(ramp(3, 3))
+    assert text.startswith("y = 1 + 20 v2^3 + 19 v1 v2^2")
+    assert text.endswith(" + … 13 more")
+    assert len(text.split(" + ")) == 7 + 1
+
+
+def test_a_feature_called_1_is_not_taken_for_the_intercept():
+    assert formula(Polynomial([[5.0], [2.0]], 1, ["1"])) == "y = 5 + 2 1"
+
+
+def test_a_polynomial_without_an_intercept_shows_none():
+    poly = Polynomial.from_terms(["a b"], [2.0], ["a", "b"])
+    assert formula(poly) == "y = 2 a b"
+
+
+def test_a_polynomial_without_terms_is_zero():
+    nothing = Polynomial.from_terms(["a b"], [2.0], ["a", "b"]).truncate(1)
+    assert nothing.n_terms == 0
+    assert formula(nothing) == "y = 0"
+
+
+@pytest.mark.parametrize(
+    ("poly", "text"),
+    [
+        (ramp(1, 1), "1 feature, order 1, 2 terms, 1 output"),
+        (ramp(2, 0), "2 features, order 0, 1 term, 1 output"),
+        (ramp(54, 3), "54 features, order 3, 29,260 terms, 1 output"),
+        (ramp(2, 1, 3, link="softmax"), "2 features, order 1, 3 terms, 3 outputs, softmax link"),
+    ],
+)
+def test_facts_count_features_terms_and_outputs(poly, text):
+    assert facts(poly) == text
+
+
+def test_units_are_raw_only_when_center_and_scale_are():
+    assert units(ramp(2, 1)) == "coefficients per raw unit"
+    for options in ({"center": [0.0, 1.0]}, {"scale": [1.0, 2.0]}):
+        assert ".rebase() gives raw units" in units(ramp(2, 1, **options))
+
+
+def test_three_outputs_are_shown_and_the_rest_counted():
+    lines = repr(ramp(1, 1, 5)).splitlines()
+    assert [line.split(" = ")[0].strip() for line in lines[1:4]] == ["y1", "y2", "y3"]
+    assert lines[4] == "  … 2 more outputs"
+    assert len(repr(ramp(1, 1, 3)).splitlines()) == 4
+
+
+def test_the_notebook_view_shows_facts_formula_and_the_ten_largest_terms():
+    poly = ramp(3, 3, names=["rm", "lstat", "age"])
+    reader = Reader(poly._repr_html_())
+    assert facts(poly) in "".join(reader.texts)
+    assert formula(poly) in reader.texts
+    assert "10 largest of 20 terms" in reader.texts
+    assert reader.tags.count("tr") == 1 + 10 + 1
+    assert "age^3" in reader.texts
+
+
+def test_markup_in_names_shows_as_text():
+    evil = "<script>alert('&')</script>"
+    poly = ramp(1, 2, names=[evil], output_names=[evil + "y"])
+    reader = Reader(poly._repr_html_())
+    assert "script" not in reader.tags
+    assert any(text.startswith(f"{evil}y = 1") for text in reader.texts)
+    assert f"{evil}^2" in reader.texts
+
+
+def test_markup_in_class_and_output_names_of_several_outputs_shows_as_text():
+    evil = ["<b>one</b>", "<img src=x onerror=alert(1)>"]
+    reader = Reader(ramp(1, 1, 2, output_names=evil, classes=evil)._repr_html_())
+    assert not {"b", "img"} & set(reader.tags)
+    assert evil[1] in reader.texts

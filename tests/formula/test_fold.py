@@ -1,0 +1,57 @@
+"""Folding binary features changes the terms, never what is predicted on binary data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nn2poly.algebra.monomials import count_terms
+from nn2poly.formula.polynomial import Polynomial
+
+
+def one_hot(rng, n, levels):
+    return np.eye(levels)[rng.integers(levels, size=n)]
+
+
+def random_polynomial(rng, p, order, n_outputs=2):
+    names = [f"v{i}" for i in range(p)]
+    return Polynomial(rng.normal(size=(count_terms(p, order), n_outputs)), order, names)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
+def test_a_folded_polynomial_predicts_the_same_on_binary_data(order):
+    rng = np.random.default_rng(order)
+    poly = random_polynomial(rng, 7, order)
+    X = np.hstack([rng.normal(size=(200, 2)), one_hot(rng, 200, 3), rng.integers(2, size=(200, 2))])
+    folded = poly.fold([[2, 3, 4], [5], [6]])
+    scale = np.abs(poly.predict(X)).max()
+    np.testing.assert_allclose(folded.predict(X), poly.predict(X), atol=1e-12 * scale)
+
+
+def test_no_power_of_a_binary_feature_and_no_pair_of_levels_is_left():
+    folded = random_polynomial(np.random.default_rng(0), 6, 4).fold([[1, 2, 3], [5]])
+    for term in folded.terms:
+        binary = [i for i in term if i in (1, 2, 3, 5)]
+        assert len(binary) == len(set(binary))
+        assert len({1, 2, 3} & set(binary)) <= 1
+    assert folded.n_terms < 210
+
+
+def test_the_covertype_basis_shrinks_six_times():
+    poly = Polynomial(np.ones((29_260, 1)), 3, [f"v{i}" for i in range(54)])
+    folded = poly.fold([range(10, 14), range(14, 54)])
+    assert folded.n_terms == 286 + 44 * 66 + 160 * 11
+
+
+def test_features_may_be_given_by_name_and_unknown_ones_are_refused():
+    poly = Polynomial([[0.0], [3.0], [4.0]], 2, ["smoker"])
+    assert poly.fold([["smoker"]]).coefficient("smoker") == 7.0
+    with pytest.raises(KeyError, match="no feature 'smokr'"):
+        poly.fold([["smokr"]])
+
+
+def test_a_pruned_polynomial_folds_too():
+    rng = np.random.default_rng(3)
+    poly = random_polynomial(rng, 5, 3).prune(20)
+    X = np.hstack([rng.normal(size=(50, 3)), rng.integers(2, size=(50, 2))])
+    np.testing.assert_allclose(poly.fold([[3], [4]]).predict(X), poly.predict(X), atol=1e-12)
