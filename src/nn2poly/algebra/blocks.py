@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from nn2poly.algebra.graded import (
-    Graded,
+    Blocks,
 )
 from nn2poly.algebra.monomials import count_degree, product_ranks, product_slices, starts
 from nn2poly.arrays import FloatArray
@@ -51,7 +51,7 @@ class BlockProduct:
                 # Along one row all targets differ, so += on a fancy index loses nothing.
                 out[targets] += row * b
 
-    def plain_powers(self, v: Graded, highest: int, max_order: int) -> list[Graded]:
+    def plain_powers(self, v: Blocks, highest: int, max_order: int) -> list[Blocks]:
         """Compute v, v², …, v^highest, truncated, each by multiplying the last by v.
 
         Returns
@@ -72,7 +72,7 @@ class BlockProduct:
             result.append(parts)
         return result
 
-    def powers(self, v: Graded, highest: int, max_order: int) -> list[Graded]:
+    def powers(self, v: Blocks, highest: int, max_order: int) -> list[Blocks]:
         """Compute v, v², …, v^highest as `plain_powers` does, with half of the products.
 
         The derivative of v^m along x_f is m v^(m-1) times that of v. With f the first variable

@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from nn2poly.algebra.graded import (
-    Graded,
+    Blocks,
 )
 from nn2poly.algebra.monomials import (
     product_ranks,
@@ -88,15 +88,15 @@ class Share:
     Parameters
     ----------
     v, tail
-        Graded blocks to degree Q - 1 of a layer's potential and of its tail Σ a_m v^(m-1).
+        Blocks blocks to degree Q - 1 of a layer's potential and of its tail Σ a_m v^(m-1).
     curvature
         Array (h,): a_2, the factor of v_1 in the tail's degree 1.
     downstream
         Array (h, n_outputs): the linear map from the layer's top block to the outputs'.
     """
 
-    v: Graded
-    tail: Graded
+    v: Blocks
+    tail: Blocks
     curvature: FloatArray
     downstream: FloatArray
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from nn2poly.algebra.graded import (
-    Graded,
+    Blocks,
 )
 from nn2poly.algebra.monomials import count_degree, monomials, times_variables
 from nn2poly.arrays import FloatArray
 
 
-def substitute(blocks: Graded, factor: FloatArray, shift: FloatArray) -> Graded:
+def substitute(blocks: Blocks, factor: FloatArray, shift: FloatArray) -> Blocks:
     """Rewrite P(z) in z' where ``z = factor * z' + shift``.
 
     Parameters
@@ -46,7 +46,7 @@ def substitute(blocks: Graded, factor: FloatArray, shift: FloatArray) -> Graded:
     ]
 
 
-def _translate(blocks: Graded, shift: FloatArray) -> Graded:
+def _translate(blocks: Blocks, shift: FloatArray) -> Blocks:
     """Shift the argument: Horner's scheme for exp(D) P = P + D(P + D/2 (P + D/3 (…)))."""
     result = blocks
     for k in range(len(blocks) - 1, 0, -1):

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from nn2poly.algebra.graded import (
-    Graded,
+    Blocks,
 )
 from nn2poly.arrays import FloatArray, IntArray
 
@@ -69,7 +69,7 @@ def _pairs(
     return s, r, np.searchsorted(t, np.arange(len(whole))), weights
 
 
-def divisor_powers(v: Graded, highest: int, exponents: tuple[int, ...]) -> list[Graded]:
+def divisor_powers(v: Blocks, highest: int, exponents: tuple[int, ...]) -> list[Blocks]:
     """Compute v, v², …, v^highest modulo all monomials that do not divide one.
 
     As in `BlockProduct.powers`, [v^m]_T = Σ_S m (S_f / T_f) v_S [v^(m-1)]_{T/S} over the S that
@@ -78,7 +78,7 @@ def divisor_powers(v: Graded, highest: int, exponents: tuple[int, ...]) -> list[
     Parameters
     ----------
     v
-        Graded polynomials: arrays (n_d, h), rows as `divisors` lists them; ``v[0]`` is ignored.
+        Blocks polynomials: arrays (n_d, h), rows as `divisors` lists them; ``v[0]`` is ignored.
     highest
         Highest power.
     exponents

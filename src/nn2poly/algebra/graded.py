@@ -1,4 +1,4 @@
-"""Graded composition: powers once, then any polynomial of them; for blocks and for rays.
+"""Blocks composition: powers once, then any polynomial of them; for blocks and for rays.
 
 A layer of h polynomials is *graded*: a list ``[V_0, V_1, …]`` whose entry d holds the
 part of degree d, an array (rows_d, h). Entry 0 has one row. Missing entries are zero. What
@@ -17,15 +17,15 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 
-Graded = list[FloatArray]
+Blocks = list[FloatArray]
 
 
 # Computes v, v², …, v^highest to a highest degree; entry m - 1 holds the parts of v^m of degrees
 # m, m + 1, …; the constant of v is ignored (taken as zero).
-Powers = Callable[[Graded, int, int], list[Graded]]
+Powers = Callable[[Blocks, int, int], list[Blocks]]
 
 
-def combine(expansion: FloatArray, powers: list[Graded], max_order: int) -> Graded:
+def combine(expansion: FloatArray, powers: list[Blocks], max_order: int) -> Blocks:
     """Sum ``a_0 + a_1 v + a_2 v² + …`` to degree ``max_order``.
 
     Parameters
@@ -78,7 +78,7 @@ def at_degree(expansion: FloatArray, degree: int) -> FloatArray:
     return factors
 
 
-def compose(v: Graded, expansion: FloatArray, max_order: int, powers: Powers) -> Graded:
+def compose(v: Blocks, expansion: FloatArray, max_order: int, powers: Powers) -> Blocks:
     """Compose: ``Σ_m a_m v^m`` truncated at total degree ``max_order``.
 
     Examples

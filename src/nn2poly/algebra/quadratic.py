@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nn2poly.algebra.graded import (
-    Graded,
+    Blocks,
 )
 from nn2poly.arrays import FloatArray, IntArray
 
@@ -36,7 +36,7 @@ class Quadratic:
     linear: FloatArray
     matrix: FloatArray
 
-    def parts(self, z: FloatArray) -> Graded:
+    def parts(self, z: FloatArray) -> Blocks:
         """Evaluate the parts of degree 0, 1 and 2 on rows (n, p), in their precision.
 
         Returns
@@ -55,7 +55,7 @@ class Quadratic:
         constant, linear, square = self.parts(z)
         return constant + linear + square
 
-    def blocks(self) -> Graded:
+    def blocks(self) -> Blocks:
         """Write the terms out: arrays (1, k), (p, k) and (p (p + 1) / 2, k)."""
         rows, columns = np.triu_indices(len(self.linear))
         # x_i x_j with i < j comes twice in x·A x, x_i² once.

@@ -8,13 +8,13 @@ passes and never sees a monomial.
 from __future__ import annotations
 
 from nn2poly.algebra.graded import (
-    Graded,
+    Blocks,
     sum_of_products,
 )
 from nn2poly.arrays import FloatArray
 
 
-def ray_powers(v: Graded, highest: int, max_order: int) -> list[Graded]:
+def ray_powers(v: Blocks, highest: int, max_order: int) -> list[Blocks]:
     """Compute v, v², …, v^highest on rays, in the precision of what comes in.
 
     Parameters
@@ -47,7 +47,7 @@ def ray_powers(v: Graded, highest: int, max_order: int) -> list[Graded]:
     return result
 
 
-def _part(first: Graded, below: Graded, k: int) -> FloatArray:
+def _part(first: Blocks, below: Blocks, k: int) -> FloatArray:
     """Sum the products whose places add up to k."""
     places = range(max(0, k - len(below) + 1), min(k + 1, len(first)))
     return sum_of_products([(first[j], below[k - j]) for j in places])

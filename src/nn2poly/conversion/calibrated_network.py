@@ -46,12 +46,13 @@ def calibrated_network(
     # A column that does not vary keeps the scale that the network itself gives it.
     scale = np.where(summary.low == summary.high, network.scale, summary.scale)
     working = network.recentered(summary.center, scale)
+    seen = working.inputs.seen(summary.seen_low, summary.seen_high)
+    working = replace(working, inputs=seen)
 
     def fit(q: int) -> PolynomialNetwork:
         report(f"calibrating order {q}")
         fitted, expansions = calibrate(working, sample, summary, q, refit=refit)
-        low, high = summary.seen_low, summary.seen_high
-        pnet = PolynomialNetwork(fitted, expansions, q, "calibrated", low, high)
+        pnet = PolynomialNetwork(fitted, expansions, q, "calibrated")
         left = fit_remainder(pnet, working, sample, summary) if refit else None
         return replace(pnet, remainder=left)
 

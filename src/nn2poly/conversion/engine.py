@@ -15,7 +15,7 @@ from nn2poly.algebra.blocks import BlockProduct
 from nn2poly.algebra.contraction import Block, Products, Share, Whole
 from nn2poly.algebra.divisors import divisor_powers
 from nn2poly.algebra.graded import (
-    Graded,
+    Blocks,
     Powers,
     at_degree,
     combine,
@@ -57,7 +57,7 @@ def _blocks_by_contraction(network: Network, expansions: Expansions, max_order: 
     """Prepare the terms from the inner layers, written out to degree Q - 1."""
     p, product = network.n_features, BlockProduct(network.n_features)
     downstream = _downstream(network, expansions, max_order)
-    outputs: list[Graded] = [_identity(p, max_order - 1)]
+    outputs: list[Blocks] = [_identity(p, max_order - 1)]
     shares = []
     for index, expansion in enumerate(expansions, start=1):
         v = affine(network, index, outputs)
@@ -133,7 +133,7 @@ def _cubic_forms(
 
 def expand_layers(
     network: Network, expansions: Expansions, max_order: int
-) -> list[tuple[Graded, Graded]]:
+) -> list[tuple[Blocks, Blocks]]:
     """Write out every neuron's polynomial before and after its activation, all degrees.
 
     Returns
@@ -176,12 +176,12 @@ def ray_rows(network: Network) -> int:
     return max(64, BATCH_SIZE // widest)
 
 
-def ray_parts(network: Network, expansions: Expansions, max_order: int, z: FloatArray) -> Graded:
+def ray_parts(network: Network, expansions: Expansions, max_order: int, z: FloatArray) -> Blocks:
     """Give the homogeneous parts (n, n_outputs) of one batch (n, p), in its own precision.
 
     The first has one row; degrees that the network cannot reach are left out.
     """
-    outputs: list[Graded] = [[np.zeros((1, z.shape[1]), dtype=z.dtype), z]]
+    outputs: list[Blocks] = [[np.zeros((1, z.shape[1]), dtype=z.dtype), z]]
     for index, expansion in enumerate(expansions, start=1):
         potential = affine(network, index, outputs)
         below = ray_powers(potential, len(expansion) - 1, max_order)
@@ -206,7 +206,7 @@ def coefficients_of(
     array (n_outputs,)
     """
     order = sum(exponents)
-    outputs: list[Graded] = [_identity(network.n_features, 1)]
+    outputs: list[Blocks] = [_identity(network.n_features, 1)]
     for index, expansion in enumerate(expansions, start=1):
         # A coefficient of degree d needs no degree above d.
         below = divisor_powers(affine(network, index, outputs), len(expansion) - 1, exponents)
@@ -215,11 +215,11 @@ def coefficients_of(
     return blocks[order][0] if order < len(blocks) else np.zeros(network.n_outputs)
 
 
-def affine(network: Network, index: int, outputs: Sequence[Graded]) -> Graded:
+def affine(network: Network, index: int, outputs: Sequence[Blocks]) -> Blocks:
     """Feed layer ``index`` (1-based): the graded potential from the graded outputs so far."""
     sources = network.sources(index)
     length = max(len(outputs[source]) for source, _ in sources)
-    result: Graded = []
+    result: Blocks = []
     for degree in range(length):
         parts = [_through(outputs[s][degree], m) for s, m in sources if degree < len(outputs[s])]
         result.append(sum(parts[1:], start=parts[0]))
@@ -234,8 +234,8 @@ def _through(part: FloatArray, matrix: FloatArray) -> FloatArray:
 
 
 def walk(
-    network: Network, expansions: Expansions, inputs: Graded, max_order: int, powers: Powers
-) -> Iterator[tuple[Graded, Graded]]:
+    network: Network, expansions: Expansions, inputs: Blocks, max_order: int, powers: Powers
+) -> Iterator[tuple[Blocks, Blocks]]:
     """Walk the layers: each one's graded potential and output."""
     outputs = [inputs]
     for index, expansion in enumerate(expansions, start=1):
@@ -244,13 +244,13 @@ def walk(
         yield potential, outputs[-1]
 
 
-def _identity(p: int, max_order: int) -> Graded:
+def _identity(p: int, max_order: int) -> Blocks:
     """Write the inputs as polynomials of themselves."""
     constant = [np.zeros((1, p))]
     return [*constant, np.eye(p)] if max_order >= 1 else constant
 
 
-def padded(blocks: Graded, p: int, max_order: int) -> Graded:
+def padded(blocks: Blocks, p: int, max_order: int) -> Blocks:
     """Fill up degrees that a network of low order cannot reach with zeros."""
     product, width = BlockProduct(p), blocks[0].shape[1]
     missing = range(len(blocks), max_order + 1)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.algebra.graded import (
-    Graded,
+    Blocks,
     at_degree,
 )
 from nn2poly.algebra.monomials import (
@@ -20,7 +20,8 @@ from nn2poly.algebra.monomials import (
     count_terms,
 )
 from nn2poly.algebra.quadratic import Quadratic
-from nn2poly.arguments import check_count, check_order, default_names
+from nn2poly.algebra.terms import Graded
+from nn2poly.arguments import check_count, check_order
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.conversion.engine import (
@@ -37,14 +38,14 @@ from nn2poly.conversion.progress import Report, progress_reporter, reported
 from nn2poly.conversion.selection import largest_terms, restrict, terms_with
 from nn2poly.errors import InvalidInputError, UnknownTermError
 from nn2poly.formula import storage
-from nn2poly.formula.document import Document, Stream, plain
+from nn2poly.formula.document import Document, Stream
 from nn2poly.formula.evaluate import check_batch, check_precision
 from nn2poly.formula.polynomial import LayerPolynomials, Polynomial, open_mapped
 from nn2poly.formula.ranking import ranked_table
-from nn2poly.formula.terms import Terms, output_index, parse_term
-from nn2poly.inputs import outside_range, warn_outside
+from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.memory import check_terms
 from nn2poly.network.network import Network
+from nn2poly.outputs import Outputs
 from nn2poly.streams import is_stream, over_rows
 from nn2poly.tables import Table
 
@@ -66,7 +67,8 @@ class PolynomialNetwork:
     Parameters
     ----------
     network
-        The network in working coordinates; a calibration may have refitted its weights.
+        The network in working coordinates; a calibration may have refitted its weights. Its
+        inputs know the range of the data that the conversion saw.
     expansions
         One array (m + 1, h) or (m + 1, Q + 1, h) per layer: the activation in powers of the
         potential without its constant, the same for all degrees or one for each.
@@ -74,8 +76,6 @@ class PolynomialNetwork:
         Total order Q.
     method
         How the expansions were found.
-    low, high
-        Arrays (p,): the range of the data that the conversion saw; predictions outside warn.
     card
         How closely it follows its network on held-out rows, when that was measured.
     remainder
@@ -97,20 +97,18 @@ class PolynomialNetwork:
     expansions: Expansions
     max_order: int
     method: str
-    low: FloatArray | None = None
-    high: FloatArray | None = None
     card: FidelityCard | None = None
     remainder: Quadratic | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the inputs, ``x1 … xp`` when the model brought none."""
-        return self.network.feature_names or default_names("x", self.network.n_features)
+        return self.network.inputs.feature_names
 
     @property
     def output_names(self) -> tuple[str, ...]:
         """The names of the outputs."""
-        return self.network.output_names or default_names("y", self.network.n_outputs)
+        return self.network.outputs.names
 
     @property
     def n_terms(self) -> int:
@@ -143,8 +141,7 @@ class PolynomialNetwork:
             result: FloatArray = over_rows(work, X, shape, kind)
             return result
         data = self.network.check_data(X)
-        if self.low is not None and self.high is not None:
-            warn_outside(data, self.low, self.high, self.feature_names)
+        self.network.inputs.warn_outside(data)
         raw = np.empty((len(data), self.network.n_outputs), dtype=kind)
         for begin in range(0, len(data), step):
             rows = self.network.to_working(data[begin : begin + step]).astype(kind, copy=False)
@@ -168,9 +165,7 @@ class PolynomialNetwork:
 
     def count_outside(self, X: FloatArray) -> int:
         """Count the rows of X (n, p) outside the range that the conversion saw."""
-        if self.low is None or self.high is None:
-            return 0
-        return int(outside_range(X, self.low, self.high).any(axis=1).sum())
+        return self.network.inputs.count_outside(X)
 
     def coefficient(self, term: Any, output: int | str = 0) -> float:
         """Give one coefficient: a conversion with the term's own variables, others at zero.
@@ -289,9 +284,9 @@ class PolynomialNetwork:
         return [order]
 
     def _ranked(self, found: tuple[IntArray, FloatArray], what: str) -> Table:
-        raw = np.all(self.network.scale == 1.0) and not np.any(self.network.center)
+        raw = all(coordinate.is_plain for coordinate in self.network.inputs.coordinates)
         return ranked_table(
-            Terms(self.network.n_features, self.max_order),
+            Graded(self.network.n_features, self.max_order),
             found,
             self.feature_names,
             self.output_names,
@@ -344,7 +339,7 @@ class PolynomialNetwork:
             values[begin : begin + len(piece)] = piece
             begin += len(piece)
         values.setflags(write=False)
-        return Polynomial(**{**self._fields(), "coefficients": values})
+        return Polynomial(values, **self._fields())
 
     def _pieces(self, report: Report) -> Iterator[FloatArray]:
         network, expansions, remainder = self._polynomial()
@@ -356,7 +351,7 @@ class PolynomialNetwork:
         self._check_room("A polynomial", self.max_order, 0)
         shape = (self.n_terms, self.network.n_outputs)
         stream = Stream(shape, lambda: map(_finite, self._pieces(report)))
-        document = Document(plain({**self._fields(), "coefficients": stream}), [])
+        document = Document(coefficients=stream, **self._fields())
         storage.check_room(document, out)
         storage.save(document, out)
         return open_mapped(out)
@@ -374,35 +369,24 @@ class PolynomialNetwork:
             LayerPolynomials(self._hidden(index, before), self._hidden(index, after))
             for index, (before, after) in enumerate(pairs, start=1)
         )
-        fields = {**self._fields(), "coefficients": np.concatenate(blocks)}
-        return Polynomial(**fields, layers=layers)
+        return Polynomial(np.concatenate(blocks), **self._fields(), layers=layers)
 
     def _fields(self) -> dict[str, Any]:
         """Give what a polynomial holds besides its coefficients."""
-        net = self.network
         return {
-            "max_order": self.max_order,
-            "feature_names": self.feature_names,
-            "output_names": self.output_names,
-            "classes": net.classes,
-            "link": net.link,
-            "center": net.center,
-            "scale": net.scale,
-            "positions": None,
-            "low": self.low,
-            "high": self.high,
+            "terms": Graded(self.network.n_features, self.max_order),
+            "inputs": self.network.inputs,
+            "outputs": self.network.outputs,
             "card": self.card,
         }
 
-    def _hidden(self, index: int, blocks: Graded) -> Polynomial:
+    def _hidden(self, index: int, blocks: Blocks) -> Polynomial:
         names = [f"layer{index}_{j}" for j in range(1, blocks[0].shape[1] + 1)]
         return Polynomial(
             np.concatenate(blocks),
-            len(blocks) - 1,
-            self.feature_names,
-            names,
-            center=self.network.center,
-            scale=self.network.scale,
+            terms=Graded(self.network.n_features, len(blocks) - 1),
+            inputs=self.network.inputs.seen(None, None),
+            outputs=Outputs.of(names, len(names)),
         )
 
     def _check_room(self, what: str, order: int, kept: int) -> None:

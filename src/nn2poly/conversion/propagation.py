@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.graded import Graded, combine
+from nn2poly.algebra.graded import Blocks, combine
 from nn2poly.algebra.rays import ray_powers
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.engine import affine
@@ -60,11 +60,11 @@ class Trace:
     weights: FloatArray
     ends: npt.NDArray[np.intp]
     truth: list[FloatArray]
-    rays: list[Graded]
+    rays: list[Blocks]
     plain: bool
     stretched: bool
     potential: FloatArray | None = None
-    series: list[Graded] | None = None
+    series: list[Blocks] | None = None
 
     def folds(self) -> Iterator[tuple[int, slice]]:
         """Walk the folds that have rows here."""
@@ -128,7 +128,7 @@ class Walk:
     def start(self, batch: Batch, stretch: float = 1.0, share: float = 1.0) -> Trace:
         """Begin with a batch of rows, or with a stretched copy of them."""
         z = stretch * self.network.to_working(batch.X)
-        series: Graded = [np.zeros((1, z.shape[1])), z]
+        series: Blocks = [np.zeros((1, z.shape[1])), z]
         ends = batch.ends if self.n_folds == FOLDS else batch.ends[[0, 1, FOLDS]]
         weights = share * batch.weights
         plain = bool(np.all(weights == 1.0))
@@ -155,7 +155,7 @@ class Walk:
             trace.truth.append(self._tamed(trace, index, function(self.potential(trace, index))))
         return trace.truth[index]
 
-    def powers(self, trace: Trace, fitted: Network, index: int) -> list[Graded]:
+    def powers(self, trace: Trace, fitted: Network, index: int) -> list[Blocks]:
         """Raise the polynomial potentials of layer ``index`` to the powers 1 … Q, truncated."""
         if trace.series is None:
             v = affine(fitted, index, trace.rays)

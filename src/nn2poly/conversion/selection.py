@@ -11,10 +11,10 @@ from nn2poly.algebra.monomials import (
     unrank,
 )
 from nn2poly.algebra.quadratic import Quadratic
+from nn2poly.algebra.terms import offsets
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.engine import Expansions, term_blocks
 from nn2poly.formula.ranking import largest_rows
-from nn2poly.formula.terms import offsets
 from nn2poly.network.network import Network, map_inputs
 
 
@@ -80,4 +80,4 @@ def terms_with(
 def restrict(network: Network, variables: IntArray) -> Network:
     """Give the network of some inputs, the others held at zero in working coordinates."""
     layers = map_inputs(network, lambda matrix: matrix[variables])
-    return Network(layers, center=network.center[variables], scale=network.scale[variables])
+    return Network(layers, inputs=network.inputs.select(variables.tolist()))

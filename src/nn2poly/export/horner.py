@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from nn2poly.algebra.terms import Term
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import Term
 
 # Parsers nest a sum of n parts n deep; in groups of so many it is nested by its logarithm.
 MAX_PARTS = 16

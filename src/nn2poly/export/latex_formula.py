@@ -7,10 +7,10 @@ from itertools import groupby
 
 import numpy as np
 
+from nn2poly.algebra.terms import Term
 from nn2poly.arguments import check_count
 from nn2poly.export.horner import check_writable
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import Term
 
 ESCAPES = {
     "\\": r"{\backslash}",

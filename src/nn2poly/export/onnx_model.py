@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.algebra.monomials import count_terms, first_and_rest, starts
+from nn2poly.algebra.terms import offsets
 from nn2poly.errors import InvalidInputError, MissingDependencyError
 from nn2poly.export.horner import check_polynomial
 from nn2poly.files import write_whole
 from nn2poly.formula.polynomial import DENSE_BELOW, Polynomial
-from nn2poly.formula.terms import offsets
 
 OPSET, IR_VERSION = 17, 8
 INPUT, OUTPUT = "X", "Y"

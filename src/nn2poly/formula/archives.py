@@ -132,29 +132,29 @@ def read_npz(source: Path) -> Document:
             head = _read_array(member, infos[0].file_size, hashlib.sha256())
         if head.dtype != np.uint8:
             raise damaged("its header is not text")
-        body, digest, expected = read_header(head.tobytes())
-        arrays = []
+        header = read_header(head.tobytes())
+        digest, arrays = header.begin_digest(), []
         for info in infos[1:]:
             with archive.open(info) as member:
                 arrays.append(_read_array(member, info.file_size, digest))
-    check_digest(digest, expected)
-    return from_body(body, _getter(arrays))
+    check_digest(digest, header.expected)
+    return from_body(header.body, _getter(arrays), header.version)
 
 
 def read_folder(folder: Path) -> Document:
     """Read the manifest, check the arrays, and map those that are large."""
-    body, digest, expected = read_header((folder / MANIFEST).read_bytes())
+    header = read_header((folder / MANIFEST).read_bytes())
     files = sorted(folder.glob("a*.npy"), key=lambda path: (len(path.name), path.name))
     if [path.name for path in files] != [f"a{k}.npy" for k in range(len(files))]:
         raise damaged("it does not hold the files of the format")
-    arrays = []
+    digest, arrays = header.begin_digest(), []
     for path in files:
         size = path.stat().st_size
         with path.open("rb") as file:
             large = size >= MAPPED_FROM
             arrays.append((_map if large else _read_array)(file, size, digest))
-    check_digest(digest, expected)
-    return from_body(body, _getter(arrays))
+    check_digest(digest, header.expected)
+    return from_body(header.body, _getter(arrays), header.version)
 
 
 def map_npz(source: Path) -> Document:
@@ -173,7 +173,7 @@ def map_npz(source: Path) -> Document:
                 else:
                     begin = _member_begin(source, info.header_offset)
                     arrays.append(_mapped(source, shape, dtype, begin + reader.done))
-    return from_body(read_header(head.tobytes())[0], _getter(arrays))
+    return from_body(read_header(head.tobytes()).body, _getter(arrays))
 
 
 def _member_begin(source: Path, header_offset: int) -> int:

@@ -29,7 +29,7 @@ def units(poly: Polynomial) -> str:
     >>> units(Polynomial([[0.0], [1.0]], 1, ["t"]))
     'coefficients per raw unit'
     """
-    if np.all(poly.scale == 1.0) and not np.any(poly.center):
+    if all(coordinate.is_plain for coordinate in poly.inputs.coordinates):
         return "coefficients per raw unit"
     return "coefficients per scaled unit, (x - center) / scale; .rebase() gives raw units"
 

@@ -1,4 +1,4 @@
-"""A polynomial taken apart: what its files hold, whatever their dress, and how it is checked."""
+"""A polynomial taken apart: what its files hold, whatever their format, and how it is checked."""
 
 from __future__ import annotations
 
@@ -11,25 +11,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.algebra.terms import Graded, Listed, Terms
+from nn2poly.arrays import IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import StorageError
+from nn2poly.inputs import Inputs
+from nn2poly.outputs import Outputs
 
 if TYPE_CHECKING:
     from nn2poly.formula.polynomial import Polynomial
 
-FORMAT, VERSION = "nn2poly polynomial", 1
-SCALARS = ("max_order", "feature_names", "output_names", "classes", "link", "card")
-ARRAYS = ("coefficients", "center", "scale", "positions", "low", "high")
-# What each array holds on disk, little-endian.
-DTYPES = {name: "<i8" if name == "positions" else "<f8" for name in ARRAYS}
+FORMAT, VERSION = "nn2poly polynomial", 2
+FIELDS = {"type", "terms", "inputs", "outputs", "coefficients", "deviations", "card", "layers"}
+# What arrays hold on disk, little-endian.
+NUMBERS, INDICES = "<f8", "<i8"
+# Turns what stands for an array in a body into the array; the second argument is its type.
+GetArray = Callable[[Any, str], Any]
 
 
 @dataclass(frozen=True)
 class Document:
-    """The fields of one polynomial as plain data, with the documents of its layers."""
+    """The fields of one polynomial, with the documents of its layers."""
 
-    fields: dict[str, Any]
-    layers: list[tuple[Document, Document]]
+    terms: Terms
+    inputs: Inputs
+    outputs: Outputs
+    coefficients: Any
+    deviations: Any = None
+    card: FidelityCard | None = None
+    layers: tuple[tuple[Document, Document], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,41 +60,101 @@ class Stream:
 
 def pack(poly: Polynomial) -> Document:
     """Take a polynomial apart."""
-    fields = {name: getattr(poly, name) for name in (*SCALARS, *ARRAYS)}
-    return Document(plain(fields), [(pack(pair.input), pack(pair.output)) for pair in poly.layers])
-
-
-def plain(fields: dict[str, Any]) -> dict[str, Any]:
-    """Turn the card and the classes into what JSON holds."""
-    card, classes = fields["card"], fields["classes"]
-    if classes is not None:
-        # NumPy's own numbers become Python's.
-        classes = [c.item() if isinstance(c, np.generic) else c for c in classes]
-    return {**fields, "card": None if card is None else card.to_dict(), "classes": classes}
+    layers = tuple((pack(pair.input), pack(pair.output)) for pair in poly.layers)
+    return Document(
+        poly.terms,
+        poly.inputs,
+        poly.outputs,
+        poly.coefficients,
+        poly.deviations,
+        poly.card,
+        layers,
+    )
 
 
 def to_body(document: Document, put_array: Callable[[Any, str], Any]) -> dict[str, Any]:
     """Turn a document into JSON types, arrays through ``put_array``."""
-    body = {name: document.fields[name] for name in SCALARS}
-    for name in ARRAYS:
-        value = document.fields[name]
-        body[name] = None if value is None else put_array(value, DTYPES[name])
-    body["layers"] = [[to_body(d, put_array) for d in pair] for pair in document.layers]
-    return body
+    some = document.deviations
+    return {
+        "type": "polynomial",
+        # The coefficients come first: an archive aligns its first array to be mapped.
+        "coefficients": put_array(document.coefficients, NUMBERS),
+        "deviations": None if some is None else put_array(some, NUMBERS),
+        "terms": _terms_body(document.terms, put_array),
+        "inputs": document.inputs.to_dict(),
+        "outputs": document.outputs.to_dict(),
+        "card": None if document.card is None else document.card.to_dict(),
+        "layers": [[to_body(d, put_array) for d in pair] for pair in document.layers],
+    }
 
 
-def from_body(body: Any, get_array: Callable[[Any, str], Any]) -> Document:
+def from_body(body: Any, get_array: GetArray, version: int = VERSION) -> Document:
     """Turn JSON types back into a document, refusing what is not known."""
-    expected = {*SCALARS, *ARRAYS, "layers"}
-    if not isinstance(body, dict) or set(body) != expected:
+    if version != VERSION:
+        return OLDER[version](body, get_array)
+    if not isinstance(body, dict) or set(body) != FIELDS or body["type"] != "polynomial":
         raise damaged("its fields are not those of the format")
-    fields: dict[str, Any] = {name: body[name] for name in SCALARS}
-    if fields["card"] is not None:
-        fields["card"] = FidelityCard.from_dict(fields["card"])
-    for name in ARRAYS:
-        fields[name] = None if body[name] is None else get_array(body[name], DTYPES[name])
-    layers = [(from_body(a, get_array), from_body(b, get_array)) for a, b in body["layers"]]
-    return Document(fields, layers)
+    outputs, some = Outputs.from_dict(body["outputs"]), body["deviations"]
+    return Document(
+        _terms_from(body["terms"], get_array),
+        Inputs.from_dict(body["inputs"]),
+        outputs,
+        shaped(get_array(body["coefficients"], NUMBERS), outputs),
+        None if some is None else shaped(get_array(some, NUMBERS), outputs),
+        None if body["card"] is None else FidelityCard.from_dict(body["card"]),
+        tuple((from_body(a, get_array), from_body(b, get_array)) for a, b in body["layers"]),
+    )
+
+
+def shaped(values: Any, outputs: Outputs) -> Any:
+    """Give an array without rows its columns back: a list of nothing has lost them."""
+    return values if values.size else np.zeros((0, outputs.count))
+
+
+def _terms_body(terms: Terms, put_array: Callable[[Any, str], Any]) -> dict[str, Any]:
+    if isinstance(terms, Listed):
+        blocks = [put_array(block, INDICES) for block in terms.blocks]
+        return {"type": "listed", "n_features": terms.n_features, "blocks": blocks}
+    return {"type": "graded", "n_features": terms.n_features, "max_order": terms.max_order}
+
+
+def _terms_from(body: Any, get_array: GetArray) -> Terms:
+    if set(body) == {"type", "n_features", "max_order"} and body["type"] == "graded":
+        return Graded(whole_number(body["n_features"]), whole_number(body["max_order"]))
+    if set(body) != {"type", "n_features", "blocks"} or body["type"] != "listed":
+        raise damaged("its terms are of a kind that is not known")
+    arrays = [get_array(block, INDICES) for block in body["blocks"]]
+    blocks = [a if a.size else a.reshape(len(a), d) for d, a in enumerate(arrays)]
+    return check_listed(Listed(whole_number(body["n_features"]), tuple(blocks)))
+
+
+def whole_number(value: Any) -> int:
+    """Refuse anything but a plain number of things."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise damaged("a count is not a whole number")
+    return value
+
+
+def check_listed(terms: Listed) -> Listed:
+    """Refuse listed terms that break a rule: shape, range, sorted indices, sorted rows."""
+    for degree, rows in enumerate(terms.blocks):
+        shape_fits = rows.ndim == 2 and rows.shape[1] == degree and rows.dtype.kind == "i"
+        if not shape_fits or (degree == 0 and len(rows) > 1):
+            raise damaged("its terms do not fit their order")
+        inside = not rows.size or (rows.min() >= 0 and rows.max() < terms.n_features)
+        if not inside or np.any(np.diff(rows, axis=1) < 0):
+            raise damaged("a term is not a sorted list of features")
+        if degree and not _increasing(rows):
+            raise damaged("its terms are not in order, or one stands twice")
+    return terms
+
+
+def _increasing(rows: IntArray) -> bool:
+    """Tell whether every row comes after the one before, in lexicographic order."""
+    differs = rows[1:] != rows[:-1]
+    first = differs.argmax(axis=1)
+    step = np.take_along_axis(np.diff(rows, axis=0), first[:, None], axis=1)
+    return bool(np.all(step > 0))
 
 
 def digest_of(body: Any) -> hashlib._Hash:
@@ -107,8 +177,21 @@ def write_header(body: Any, digest: str) -> bytes:
     return json.dumps(head, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def read_header(data: bytes) -> tuple[Any, hashlib._Hash, Any]:
-    """Check format and version; return the body, its digest so far, and the digest expected."""
+@dataclass(frozen=True)
+class Header:
+    """What a file says first: its version, its body, and the digest that it should have."""
+
+    version: int
+    body: Any
+    expected: Any
+
+    def begin_digest(self) -> hashlib._Hash:
+        """Begin the digest of the content."""
+        return digest_of(self.body)
+
+
+def read_header(data: bytes) -> Header:
+    """Check format and version."""
     try:
         head = json.loads(data, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -119,14 +202,14 @@ def read_header(data: bytes) -> tuple[Any, hashlib._Hash, Any]:
             expected="a file written by Polynomial.save",
         )
     version = head.get("version")
-    if version != VERSION:
+    if type(version) is not int or version not in (VERSION, *OLDER):
         raise StorageError(
             "This file is of a version that this nn2poly does not know.",
-            expected=f"version {VERSION}",
+            expected=f"version {VERSION} or an older one",
             found=f"version {version!r}",
             remedy="upgrade nn2poly: pip install --upgrade nn2poly",
         )
-    return head.get("body"), digest_of(head.get("body")), head.get("digest")
+    return Header(version, head.get("body"), head.get("digest"))
 
 
 def check_digest(found: hashlib._Hash, expected: Any) -> None:
@@ -142,6 +225,10 @@ def damaged(reason: str) -> StorageError:
         found=reason,
         remedy="save the polynomial again",
     )
+
+
+# How files of older versions are read; see `nn2poly.formula.migrations`.
+OLDER: dict[int, Callable[[Any, GetArray], Document]] = {}
 
 
 def _refuse_constant(name: str) -> Any:

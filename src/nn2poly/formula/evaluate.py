@@ -16,16 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.algebra.graded import (
-    Graded,
+    Blocks,
 )
 from nn2poly.algebra.monomials import (
     count_degree,
     starts,
 )
+from nn2poly.algebra.terms import Terms
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.formula.terms import Terms
 
 # Bytes of the features of one batch of rows; monomials of degree Q - 1 in a tile; and the size
 # up to which a polynomial is laid out in tiles once instead of once per batch.
@@ -67,7 +67,7 @@ def check_batch(batch_size: int) -> int:
     return check_count(batch_size, where="batch_size")
 
 
-def evaluate_blocks(blocks: Graded, z: FloatArray, batch_size: int | None = None) -> FloatArray:
+def evaluate_blocks(blocks: Blocks, z: FloatArray, batch_size: int | None = None) -> FloatArray:
     """Evaluate all terms of the graded basis, in the precision of the rows.
 
     Parameters
@@ -118,7 +118,7 @@ class _Tile:
     matrix: FloatArray
 
 
-def _tiles(blocks: Graded, p: int, dtype: np.dtype[Any]) -> Iterator[_Tile]:
+def _tiles(blocks: Blocks, p: int, dtype: np.dtype[Any]) -> Iterator[_Tile]:
     """Lay the two top degrees out tile by tile."""
     order, n_outputs = len(blocks) - 1, blocks[0].shape[1]
     here, below = starts(p, order), starts(p, order - 1)
@@ -134,7 +134,7 @@ def _tiles(blocks: Graded, p: int, dtype: np.dtype[Any]) -> Iterator[_Tile]:
         yield _Tile(begin, end, matrix.reshape(-1, end - begin))
 
 
-def _evaluate_batch(blocks: Graded, tiles: Iterable[_Tile], x: FloatArray) -> FloatArray:
+def _evaluate_batch(blocks: Blocks, tiles: Iterable[_Tile], x: FloatArray) -> FloatArray:
     """Evaluate on a batch (p, rows); returns (n_outputs, rows)."""
     rows = x.shape[1]
     order, n_outputs = len(blocks) - 1, blocks[0].shape[1]

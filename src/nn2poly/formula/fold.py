@@ -9,12 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nn2poly.algebra.monomials import (
-    rank,
-)
+from nn2poly.algebra.terms import Listed, Terms, collect
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
-from nn2poly.formula.sparse import sum_duplicates
-from nn2poly.formula.terms import Terms, offsets
 
 
 def fold_terms(
@@ -22,7 +18,7 @@ def fold_terms(
     coefficients: FloatArray,
     factors: Sequence[Sequence[int]],
     never: Sequence[tuple[int, int]] = (),
-) -> tuple[IntArray, FloatArray]:
+) -> tuple[Listed, FloatArray]:
     """Fold the terms of features that are 0 or 1.
 
     Parameters
@@ -37,16 +33,15 @@ def fold_terms(
 
     Returns
     -------
-    arrays (n_kept,) and (n_kept, n_outputs)
-        Positions in the same basis, and coefficients.
+    terms, and coefficients (n_kept, n_outputs)
 
     Examples
     --------
     For u = 0 or 1, the terms 3 u + 4 u² fold to 7 u:
 
-    >>> fold_terms(Terms(1, 2), np.array([[0.0], [3.0], [4.0]]), [[0]])
-    (array([0, 1]), array([[0.],
-           [7.]]))
+    >>> terms, values = fold_terms(Graded(1, 2), np.array([[0.0], [3.0], [4.0]]), [[0]])
+    >>> list(terms), values.ravel()
+    ([(), (0,)], array([0., 7.]))
     """
     binary = np.zeros(terms.n_features, dtype=bool)
     apart = np.zeros((terms.n_features, terms.n_features), dtype=bool)
@@ -57,14 +52,12 @@ def fold_terms(
     for a, b in never:
         apart[a, b] = apart[b, a] = True
     np.fill_diagonal(apart, False)
-    begin = offsets(terms.n_features, terms.max_order)
-    positions, rows = [], []
-    for here, variables in terms.by_degree():
-        for chosen, folded in _fold(variables, binary, apart):
-            place = begin[folded.shape[1]] + rank(folded, terms.n_features)
-            positions.append(place)
-            rows.append(coefficients[here][chosen])
-    return sum_duplicates(np.concatenate(positions), np.concatenate(rows))
+    parts = [
+        (folded, coefficients[here][chosen])
+        for here, variables in terms.by_degree()
+        for chosen, folded in _fold(variables, binary, apart)
+    ]
+    return collect(parts, terms.n_features, coefficients.shape[1], terms.max_order)
 
 
 def _fold(

@@ -13,24 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.algebra.coordinates import substitute
-from nn2poly.algebra.graded import (
+from nn2poly.algebra.graded import Blocks
+from nn2poly.algebra.monomials import count_terms
+from nn2poly.algebra.terms import (
     Graded,
+    Listed,
+    Terms,
+    collect,
+    is_nearly_full,
+    offsets,
+    substitute_listed,
 )
-from nn2poly.algebra.monomials import (
-    count_terms,
-)
-from nn2poly.arguments import (
-    check_choice,
-    check_count,
-    check_names,
-    check_order,
-    per_feature,
-    real_array,
-)
+from nn2poly.arguments import check_count, check_order, real_array
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError, NN2PolyError, StorageError, UnknownTermError
-from nn2poly.formula import display, ranking, sparse, storage
+from nn2poly.formula import display, ranking, storage
 from nn2poly.formula.archives import is_checked_map
 from nn2poly.formula.evaluate import (
     check_batch,
@@ -40,10 +38,10 @@ from nn2poly.formula.evaluate import (
     term_values,
 )
 from nn2poly.formula.fold import fold_terms
-from nn2poly.formula.terms import Terms, offsets, output_index, parse_term, term_name
-from nn2poly.inputs import as_matrix, matching_names, outside_range, warn_outside
-from nn2poly.links import LINKS, labels, probabilities
+from nn2poly.formula.terms import output_index, parse_term, term_name
+from nn2poly.inputs import Inputs
 from nn2poly.memory import check_terms
+from nn2poly.outputs import Outputs
 from nn2poly.streams import is_stream, over_rows
 from nn2poly.tables import Table
 
@@ -55,8 +53,8 @@ DENSE_BELOW = 8
 class Polynomial:
     """An explicit polynomial in named features, one column of coefficients per output.
 
-    The coefficients belong to ``z = (x - center) / scale``; data always goes in as raw x.
-    Every method gives a new object.
+    The coefficients belong to the coordinates ``z = (x - center) / scale`` of its inputs; data
+    always goes in as raw x. Every method gives a new object.
 
     Parameters
     ----------
@@ -65,20 +63,25 @@ class Polynomial:
     max_order
         Highest total degree Q.
     feature_names, output_names
-        Names; default ``x1 … xp`` and ``y`` (or ``y1 …``). Without feature names the number
-        of features must be given by ``center``.
+        Names; the outputs' default is ``y`` (or ``y1 …``).
     classes, link
         Of a classifier: its labels, and how raw outputs become probabilities.
     center, scale
         Arrays (p,) or numbers.
     positions
-        Array (n_terms,), increasing: which terms of the full basis are present; None for all.
+        Array (n_terms,), increasing: which terms of the graded basis are present; None for all.
     layers
         Input and output polynomials of every layer, when they were kept.
     low, high
         Arrays (p,): the range of the data that the conversion saw; predictions outside warn.
     card
         How closely it follows its network on held-out rows, when that was measured.
+    terms, inputs, outputs
+        `Blocks` or `Listed` terms, `Inputs` and `Outputs`, in place of all these but the
+        coefficients, layers and card.
+    deviations
+        Array (n_terms, n_outputs): standard deviation of each term's contribution on the data
+        that the conversion saw; None when it saw none, or when terms were rewritten since.
 
     Examples
     --------
@@ -90,24 +93,18 @@ class Polynomial:
     """
 
     coefficients: FloatArray
-    max_order: int
-    feature_names: tuple[str, ...]
-    output_names: tuple[str, ...]
-    classes: tuple[Any, ...] | None
-    link: str
-    center: FloatArray
-    scale: FloatArray
-    positions: IntArray | None
+    terms: Terms
+    inputs: Inputs
+    outputs: Outputs
     layers: tuple[LayerPolynomials, ...]
-    low: FloatArray | None
-    high: FloatArray | None
     card: FidelityCard | None
+    deviations: FloatArray | None
 
     def __init__(
         self,
         coefficients: npt.ArrayLike,
-        max_order: int,
-        feature_names: Iterable[str],
+        max_order: int | None = None,
+        feature_names: Iterable[str] | None = None,
         output_names: Iterable[str] | None = None,
         classes: Iterable[Any] | None = None,
         link: str = "identity",
@@ -118,50 +115,101 @@ class Polynomial:
         low: npt.ArrayLike | None = None,
         high: npt.ArrayLike | None = None,
         card: FidelityCard | None = None,
+        *,
+        terms: Terms | None = None,
+        inputs: Inputs | None = None,
+        outputs: Outputs | None = None,
+        deviations: FloatArray | None = None,
     ) -> None:
-        names = check_names(feature_names, kind="feature", default_prefix="x")
         # A polynomial mapped from a folder was checked on the way and stays where it is.
         mapped = is_checked_map(coefficients)
         values: Any = coefficients if mapped else real_array(coefficients, "coefficients")
         width = values.shape[1] if values.ndim == 2 else 0
+        if inputs is None:
+            inputs = Inputs.of(feature_names or (), None, center, scale, low, high)
+        if terms is None:
+            terms = _terms(inputs.n_features, max_order, positions)
         fields = {
             "coefficients": values,
-            "max_order": check_order(max_order, lowest=0),
-            "feature_names": names,
-            "output_names": check_names(output_names, width, kind="output", default_prefix="y"),
-            "classes": None if classes is None else tuple(classes),
-            "link": check_choice(link, LINKS, name="link"),
-            "center": per_feature(center, len(names), "center"),
-            "scale": per_feature(scale, len(names), "scale", positive=True),
-            "positions": None if positions is None else real_array(positions, "positions", "iu"),
+            "terms": terms,
+            "inputs": inputs,
+            "outputs": outputs or Outputs.of(output_names, width, classes, link),
             "layers": tuple(layers),
-            "low": None if low is None else per_feature(low, len(names), "low"),
-            "high": None if high is None else per_feature(high, len(names), "high"),
             "card": card,
+            "deviations": deviations,
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
-        self._check_terms(width)
+        self._check()
 
-    def _check_terms(self, width: int) -> None:
-        basis = count_terms(self.n_features, self.max_order)
-        kept = self.positions
-        if kept is not None:
-            inside = kept.ndim == 1 and (not kept.size or (kept[0] >= 0 and kept[-1] < basis))
-            if not inside or not np.all(np.diff(kept) > 0):
-                raise InvalidInputError(
-                    "The positions of the terms cannot be used.",
-                    where="positions",
-                    expected=f"increasing integers from 0 to {basis - 1}",
-                )
-        n_terms = basis if kept is None else len(kept)
-        if not width or len(self.coefficients) != n_terms:
+    def _check(self) -> None:
+        n, k = self.terms.ends[-1], self.outputs.count
+        if self.coefficients.shape != (n, k) or not k:
             raise InvalidInputError(
                 "The coefficients do not fit the terms.",
                 where="coefficients",
-                expected=f"shape ({n_terms}, n_outputs)",
+                expected=f"shape ({n}, n_outputs)",
                 found=f"shape {self.coefficients.shape}",
             )
+        if self.terms.n_features != self.inputs.n_features:
+            raise InvalidInputError(
+                "The terms do not fit the inputs.",
+                where="terms",
+                expected=f"terms of {self.inputs.n_features} features",
+                found=f"{self.terms.n_features} features",
+            )
+
+    # ---- what it is made of, by the names of its parts ----
+
+    @property
+    def max_order(self) -> int:
+        """Highest total order Q that terms may have."""
+        return self.terms.max_order
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the p features."""
+        return self.inputs.feature_names
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return self.outputs.names
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The labels of a classifier."""
+        return self.outputs.classes
+
+    @property
+    def link(self) -> str:
+        """How raw outputs become probabilities."""
+        return self.outputs.link
+
+    @property
+    def center(self) -> FloatArray:
+        """Array (p,): centres of the coordinates."""
+        return self.inputs.center
+
+    @property
+    def scale(self) -> FloatArray:
+        """Array (p,): scales of the coordinates."""
+        return self.inputs.scale
+
+    @property
+    def low(self) -> FloatArray | None:
+        """Array (p,): the lowest values that the conversion saw."""
+        return self.inputs.low
+
+    @property
+    def high(self) -> FloatArray | None:
+        """Array (p,): the highest values that the conversion saw."""
+        return self.inputs.high
+
+    @property
+    def positions(self) -> IntArray | None:
+        """Which terms of the graded basis are present, array (n_terms,); None for all."""
+        return self.terms.positions() if isinstance(self.terms, Listed) else None
 
     @classmethod
     def from_terms(
@@ -191,14 +239,6 @@ class Polynomial:
         ([(), (0, 1)], array([29.]))
         """
         parsed = [parse_term(term, feature_names) for term in terms]
-        order = max([1, *map(len, parsed)])
-        basis = Terms(len(feature_names), order)
-        if count_terms(len(feature_names), order) > np.iinfo(np.intp).max:
-            raise InvalidInputError(
-                f"A term of order {order} in {len(feature_names)} features cannot be numbered.",
-                where="terms",
-                remedy="leave out the features that no term uses",
-            )
         values = real_array(coefficients, "coefficients")
         if values.ndim not in (1, 2) or len(values) != len(parsed) or not parsed:
             raise InvalidInputError(
@@ -208,18 +248,16 @@ class Polynomial:
                 found=f"shape {values.shape}",
             )
         values = values.reshape(len(parsed), -1)
-        positions, rows = sparse.sum_duplicates([basis.index(t) for t in parsed], values)
-        return cls(rows, order, feature_names, positions=positions, **options)
-
-    @property
-    def terms(self) -> Terms:
-        """The terms as tuples of 0-based feature indices, made when they are asked for."""
-        return Terms(self.n_features, self.max_order, self.positions)
+        rows = [np.array([term], dtype=np.intp).reshape(1, -1) for term in parsed]
+        order, width = max([1, *map(len, parsed)]), values.shape[1]
+        parts = zip(rows, values[:, None, :], strict=True)
+        listed_terms, summed = collect(parts, len(feature_names), width, order)
+        return cls(summed, None, feature_names, terms=listed_terms, **options)
 
     @property
     def n_features(self) -> int:
         """Number of inputs p."""
-        return len(self.feature_names)
+        return self.inputs.n_features
 
     @property
     def n_outputs(self) -> int:
@@ -270,23 +308,21 @@ class Polynomial:
 
     def count_outside(self, X: FloatArray) -> int:
         """Count the rows of X (n, p) outside the range that the conversion saw."""
-        if self.low is None or self.high is None:
-            return 0
-        return int(outside_range(X, self.low, self.high).any(axis=1).sum())
+        return self.inputs.count_outside(X)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Compute probabilities through the link: (n, n_classes), or (n, n_labels)."""
         if is_stream(X):
-            one = probabilities(np.zeros((1, self.n_outputs)), self.link)
+            one = self.outputs.probabilities(np.zeros((1, self.n_outputs)))
             return _over(self.predict_proba, X, one[0])
-        return probabilities(self._raw(X), self.link)
+        return self.outputs.probabilities(self._raw(X))
 
     def predict_label(self, X: Any) -> npt.NDArray[Any]:
         """Choose the most probable class of every row: (n,), or (n, n_labels) of 0 and 1."""
         if is_stream(X):
-            one = labels(np.zeros((1, self.n_outputs)), self.link, self.classes)
+            one = self.outputs.labels(np.zeros((1, self.n_outputs)))
             return _over(self.predict_label, X, one[0])
-        return labels(self._raw(X), self.link, self.classes)
+        return self.outputs.labels(self._raw(X))
 
     def contributions(self, X: Any) -> FloatArray:
         """Split every prediction into its terms; their sum over terms is the prediction.
@@ -295,7 +331,7 @@ class Polynomial:
         -------
         array (n, n_terms, n_outputs)
         """
-        z = (self._matrix(X) - self.center) / self.scale
+        z = self.inputs.to_working(self._matrix(X))
         size = 8 * len(z) * self.n_terms * (self.n_outputs + 1)
         check_terms(
             self.n_terms,
@@ -324,7 +360,7 @@ class Polynomial:
             raise UnknownTermError(
                 f"This polynomial has no term {term_name(indices, self.feature_names)!r}.",
                 expected=f"order at most {self.max_order}"
-                + ("" if self.positions is None else f", among the {self.n_terms} terms kept"),
+                + (f", among the {self.n_terms} terms kept" if self._is_listed else ""),
                 found=f"order {len(indices)}",
                 remedy="convert again with a larger max_order, or without pruning",
             ) from None
@@ -350,7 +386,7 @@ class Polynomial:
             Rank by one output; None ranks by the norm over all outputs.
         """
         column = None if output is None else output_index(output, self.output_names)
-        intercept = int(self.n_terms > 0 and (self.positions is None or self.positions[0] == 0))
+        intercept = self.terms.ends[1]
         pieces = ranking.row_pieces(self.coefficients, intercept)
         places, rows = ranking.largest_rows(pieces, check_count(n, where="n"), column)
         return ranking.ranked_table(
@@ -373,16 +409,13 @@ class Polynomial:
         >>> poly.rebase().coefficients.ravel()
         array([-4. ,  0.2])
         """
-        new_center = per_feature(center, self.n_features, "center")
-        new_scale = per_feature(scale, self.n_features, "scale", positive=True)
-        factor, shift = new_scale / self.scale, (new_center - self.center) / self.scale
-        if self.positions is None:
+        inputs = self.inputs.around(center, scale)
+        factor, shift = inputs.scale / self.scale, (inputs.center - self.center) / self.scale
+        if not self._is_listed:
             values = np.concatenate(substitute(self._blocks(), factor, shift))
-            return self._with(coefficients=values, center=new_center, scale=new_scale)
-        positions, values = sparse.substitute_terms(self.terms, self.coefficients, factor, shift)
-        return self._with(
-            coefficients=values, positions=positions, center=new_center, scale=new_scale
-        )
+            return self._with(coefficients=values, inputs=inputs)
+        terms, values = substitute_listed(self.terms, self.coefficients, factor, shift)
+        return self._with(coefficients=values, terms=terms, inputs=inputs)
 
     def fold(
         self, factors: Sequence[Sequence[Any]], *, never: Sequence[tuple[Any, Any]] = ()
@@ -408,8 +441,8 @@ class Polynomial:
         """
         groups = [parse_term(tuple(factor), self.feature_names) for factor in factors]
         pairs = [(a, b) for a, b in (parse_term(pair, self.feature_names) for pair in never)]
-        positions, values = fold_terms(self.terms, self.coefficients, groups, pairs)
-        return self._with(coefficients=values, positions=positions)
+        terms, values = fold_terms(self.terms, self.coefficients, groups, pairs)
+        return self._with(coefficients=values, terms=terms)
 
     def truncate(self, max_order: int) -> Polynomial:
         """Drop the terms above ``max_order``."""
@@ -418,12 +451,21 @@ class Polynomial:
     def prune(self, n_terms: int) -> Polynomial:
         """Keep the ``n_terms`` largest terms (norm over outputs), the intercept among them."""
         count = check_count(n_terms, where="n_terms")
-        intercept = int(self.n_terms > 0 and (self.positions is None or self.positions[0] == 0))
+        intercept = self.terms.ends[1]
         pieces = ranking.row_pieces(self.coefficients, intercept)
         places, _ = ranking.largest_rows(pieces, max(count - intercept, 0))
         kept = np.sort(np.concatenate([np.arange(intercept), places + intercept]))[:count]
-        positions = kept if self.positions is None else self.positions[kept]
-        return self._with(coefficients=self.coefficients[kept], positions=positions, card=None)
+        return self.keep(kept)
+
+    def keep(self, places: IntArray) -> Polynomial:
+        """Keep the terms at some places, which increase; what they contributed stays known."""
+        kept = None if self.deviations is None else self.deviations[places]
+        return self._with(
+            coefficients=self.coefficients[places],
+            terms=self.terms.at(places),
+            card=None,
+            deviations=kept,
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write a versioned file, which `nn2poly.load` reads.
@@ -437,42 +479,42 @@ class Polynomial:
         return storage.save(storage.pack(self), path)
 
     def _with(self, **changes: Any) -> Polynomial:
-        return replace(self, **{"layers": (), **changes})
+        return replace(self, **{"layers": (), "deviations": None, **changes})
 
     def _up_to(self, order: int) -> Polynomial:
-        total = count_terms(self.n_features, order)
-        kept = self.positions
-        n = total if kept is None else int(np.searchsorted(kept, total))
+        terms = self.terms.up_to(order)
+        n = len(terms)
         return self._with(
             coefficients=self.coefficients[:n],
-            max_order=order,
-            positions=None if kept is None else kept[:n],
+            terms=terms,
             card=None,
+            deviations=None if self.deviations is None else self.deviations[:n],
         )
 
-    def _blocks(self, coefficients: FloatArray | None = None) -> Graded:
+    @property
+    def _is_listed(self) -> bool:
+        return isinstance(self.terms, Listed)
+
+    def _blocks(self, coefficients: FloatArray | None = None) -> Blocks:
         values = self.coefficients if coefficients is None else coefficients
         return [values[a:b] for a, b in pairwise(offsets(self.n_features, self.max_order))]
 
     def _matrix(self, X: Any) -> FloatArray:
-        names = matching_names(X, self.feature_names)
-        data = as_matrix(X, feature_names=names, n_features=self.n_features, where="X")
-        if self.low is not None and self.high is not None:
-            warn_outside(data, self.low, self.high, self.feature_names)
+        data = self.inputs.read(X)
+        self.inputs.warn_outside(data)
         return data
 
     def _evaluate(
         self, X: FloatArray, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
     ) -> FloatArray:
-        z = ((X - self.center) / self.scale).astype(dtype, copy=False)
-        if self.positions is None:
+        z = self.inputs.to_working(X).astype(dtype, copy=False)
+        if not isinstance(self.terms, Listed):
             return evaluate_blocks(self._blocks(), z, batch_size)
-        basis = count_terms(self.n_features, self.max_order)
-        if basis > DENSE_BELOW * self.n_terms:
+        if not is_nearly_full(self.terms, DENSE_BELOW):
             return evaluate_terms(self.terms, self.coefficients, z, batch_size)
         # With many of the terms present, the nested evaluation of all is the faster one.
-        full = np.zeros((basis, self.n_outputs))
-        full[self.positions] = self.coefficients
+        full = np.zeros((count_terms(self.n_features, self.max_order), self.n_outputs))
+        full[self.terms.positions()] = self.coefficients
         return evaluate_blocks(self._blocks(full), z, batch_size)
 
     def _raw(self, X: Any) -> FloatArray:
@@ -483,6 +525,24 @@ class Polynomial:
 
     def _repr_html_(self) -> str:
         return display.html(self)
+
+
+def _terms(n_features: int, max_order: int | None, positions: npt.ArrayLike | None) -> Terms:
+    """Make the graded basis, or the part of it at some positions."""
+    basis = Graded(n_features, check_order(max_order, lowest=0))
+    if positions is None:
+        return basis
+    places = real_array(positions, "positions", "iu")
+    inside = places.ndim == 1 and (
+        not places.size or (places[0] >= 0 and places[-1] < basis.ends[-1])
+    )
+    if not inside or not np.all(np.diff(places) > 0):
+        raise InvalidInputError(
+            "The positions of the terms cannot be used.",
+            where="positions",
+            expected=f"increasing integers from 0 to {basis.ends[-1] - 1}",
+        )
+    return basis.at(places)
 
 
 def _over(work: Callable[[Any], npt.NDArray[Any]], X: Any, one: Any) -> npt.NDArray[Any]:
@@ -540,9 +600,12 @@ def open_mapped(path: str | Path) -> Polynomial:
 
 
 def _unpack(document: storage.Document) -> Polynomial:
-    fields = document.fields
-    layers = [LayerPolynomials(_unpack(a), _unpack(b)) for a, b in document.layers]
-    if fields["coefficients"] is not None and not fields["coefficients"].size:
-        # A list without rows has lost its number of columns.
-        fields = {**fields, "coefficients": np.zeros((0, len(fields["output_names"])))}
-    return Polynomial(**fields, layers=layers)
+    return Polynomial(
+        document.coefficients,
+        terms=document.terms,
+        inputs=document.inputs,
+        outputs=document.outputs,
+        layers=[LayerPolynomials(_unpack(a), _unpack(b)) for a, b in document.layers],
+        card=document.card,
+        deviations=document.deviations,
+    )

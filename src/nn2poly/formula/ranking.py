@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from nn2poly.algebra.terms import Term, Terms
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import Term, Terms, term_name
+from nn2poly.formula.terms import term_name
 from nn2poly.tables import Table
 
 # Rows of a polynomial that are looked at at a time.
@@ -106,7 +107,6 @@ def ranked_table(
 
 def _terms_at(terms: Terms, places: IntArray) -> list[Term]:
     """Give the terms at some places, all different, in the order of the places."""
-    positions = places if terms.positions is None else terms.positions[places]
-    order = np.argsort(positions)
-    ordered = list(Terms(terms.n_features, terms.max_order, positions[order]))
+    order = np.argsort(places)
+    ordered = list(terms.at(places[order]))
     return [ordered[i] for i in np.argsort(order).tolist()]

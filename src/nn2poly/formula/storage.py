@@ -1,15 +1,17 @@
-"""Files: a versioned format in three dresses.
+"""Files: one versioned content in three formats.
 
 ``.json`` to read, ``.npz`` to keep small, and a folder (a path without an ending) for what is
-too large to read at once. Rules of the format, version 1:
+too large to read at once. Rules, version 2:
 
-- a *body* holds the fields of one polynomial; ``layers`` is a list of pairs of bodies;
+- a *body* holds the fields of one polynomial; what comes in several kinds (the polynomial, its
+  terms, the functions of its columns) says its ``type``; ``layers`` is a list of pairs of bodies;
 - JSON holds ``{"format", "version", "digest", "body"}``; arrays are nested lists;
 - ``.npz`` holds the same header as text in ``header.npy``, arrays beside it as
   ``a0.npy``, ``a1.npy`` …; in its body an array is ``{"array": k}``; nothing is pickled;
 - a folder holds the same files, its header as ``manifest.json``; `load` maps the large arrays;
 - ``digest`` is the SHA-256 of the body (and arrays): a changed or cut file is refused;
-- a reader refuses versions and fields that it does not know.
+- a reader refuses versions, types and fields that it does not know;
+- files of older versions are read by `nn2poly.formula.migrations`.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ import numpy as np
 
 from nn2poly.errors import StorageError
 from nn2poly.files import check_path, replacing, unwritten, write_whole
-from nn2poly.formula import archives
+from nn2poly.formula import archives, migrations  # noqa: F401  (older versions register)
 from nn2poly.formula.document import (
     Document,
     Stream,
@@ -69,7 +71,7 @@ MALFORMED = (
 
 
 def save(document: Document, path: str | Path) -> Path:
-    """Write a document whole or not at all; the ending chooses the dress."""
+    """Write a document whole or not at all; the ending chooses the format."""
     target = Path(path)
     kind = _kind(target)
     if kind == "folder":
@@ -84,7 +86,7 @@ def save(document: Document, path: str | Path) -> Path:
 
 
 def _kind(target: Path) -> str:
-    """Tell the dress from the ending: ``.json``, ``.npz`` or ``folder``."""
+    """Tell the format from the ending: ``.json``, ``.npz`` or ``folder``."""
     if target.suffix in (".json", ".npz"):
         return target.suffix
     if not target.suffix and not target.name.startswith("."):
@@ -204,9 +206,9 @@ def _to_json(document: Document) -> bytes:
 
 
 def _from_json(data: bytes) -> Document:
-    body, digest, expected = read_header(data)
-    check_digest(digest, expected)
-    return from_body(body, _listed_array)
+    header = read_header(data)
+    check_digest(header.begin_digest(), header.expected)
+    return from_body(header.body, _listed_array, header.version)
 
 
 def _listed_array(value: Any, dtype: str) -> Any:

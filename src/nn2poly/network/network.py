@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice, check_names, default_names
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidNetworkError
-from nn2poly.inputs import as_matrix, matching_names
-from nn2poly.links import LINKS
+from nn2poly.inputs import Inputs
 from nn2poly.network.activations import Activation, activation
+from nn2poly.outputs import Outputs
 
 # Rows of a forward pass that are worked on at a time.
 BATCH_ROWS = 4096
@@ -130,6 +129,8 @@ class Network:
         How raw outputs become probabilities: ``"identity"``, ``"sigmoid"``, ``"softmax"``.
     center, scale
         The coordinates in which the first layer sees its inputs: ``z = (x - center) / scale``.
+    inputs, outputs
+        `Inputs` and `Outputs`, in place of all these.
 
     Examples
     --------
@@ -141,12 +142,8 @@ class Network:
     """
 
     layers: tuple[Layer, ...]
-    feature_names: tuple[str, ...] | None
-    output_names: tuple[str, ...] | None
-    classes: tuple[Any, ...] | None
-    link: str
-    center: FloatArray
-    scale: FloatArray
+    inputs: Inputs
+    outputs: Outputs
 
     def __init__(
         self,
@@ -157,19 +154,56 @@ class Network:
         link: str = "identity",
         center: npt.ArrayLike = 0.0,
         scale: npt.ArrayLike = 1.0,
+        *,
+        inputs: Inputs | None = None,
+        outputs: Outputs | None = None,
     ) -> None:
         chain = _check_layers(layers)
         p, k = chain[0].n_inputs, chain[-1].n_outputs
-        set_field = object.__setattr__
-        set_field(self, "layers", chain)
-        set_field(self, "feature_names", _names(feature_names, p, "feature", "x"))
-        set_field(self, "output_names", _names(output_names, k, "output", "y"))
-        set_field(self, "classes", None if classes is None else tuple(classes))
-        set_field(self, "link", check_choice(link, LINKS, name="link"))
-        set_field(self, "center", _coordinate(center, p, "center"))
-        set_field(self, "scale", _coordinate(scale, p, "scale"))
-        if not np.all(self.scale > 0):
-            raise InvalidNetworkError("The scale of every input must be positive.")
+        if inputs is None:
+            middle, size = _coordinate(center, p, "center"), _coordinate(scale, p, "scale")
+            if not np.all(size > 0):
+                raise InvalidNetworkError("The scale of every input must be positive.")
+            inputs = Inputs.of(feature_names, p, middle, size)
+        outputs = outputs or Outputs.of(output_names, k, classes, link)
+        if (inputs.n_features, outputs.count) != (p, k):
+            raise InvalidNetworkError(
+                "The inputs or outputs do not fit the layers.",
+                expected=f"{p} features and {k} outputs",
+                found=f"{inputs.n_features} and {outputs.count}",
+            )
+        for name, value in (("layers", chain), ("inputs", inputs), ("outputs", outputs)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the features; None when the model brought none."""
+        return self.inputs.feature_names if self.inputs.named else None
+
+    @property
+    def output_names(self) -> tuple[str, ...] | None:
+        """The names of the outputs; None when the model brought none."""
+        return self.outputs.names if self.outputs.named else None
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The labels of a classifier."""
+        return self.outputs.classes
+
+    @property
+    def link(self) -> str:
+        """How raw outputs become probabilities."""
+        return self.outputs.link
+
+    @property
+    def center(self) -> FloatArray:
+        """Array (p,): centre of the coordinates of the first layer."""
+        return self.inputs.center
+
+    @property
+    def scale(self) -> FloatArray:
+        """Array (p,): scale of the coordinates of the first layer."""
+        return self.inputs.scale
 
     @property
     def n_features(self) -> int:
@@ -234,16 +268,12 @@ class Network:
         return raw[:, 0] if self.n_outputs == 1 else raw
 
     def check_data(self, X: Any, where: str = "X") -> FloatArray:
-        """Check a table of inputs and put its columns in the network's order: (n, p)."""
-        names = self.feature_names or default_names("x", self.n_features)
-        return as_matrix(
-            X, feature_names=matching_names(X, names), n_features=self.n_features, where=where
-        )
+        """Check a table of inputs and turn it into features: (n, p)."""
+        return self.inputs.read(X, where=where)
 
     def to_working(self, X: FloatArray) -> FloatArray:
-        """Change raw inputs (n, p) to working coordinates."""
-        z: FloatArray = (X - self.center) / self.scale
-        return z
+        """Change raw features (n, p) to working coordinates."""
+        return self.inputs.to_working(X)
 
     def recentered(self, center: npt.ArrayLike, scale: npt.ArrayLike) -> Network:
         """Give the same network in other working coordinates, folded into its matrices."""
@@ -253,15 +283,15 @@ class Network:
             raise InvalidNetworkError("The scale of every input must be positive.")
         factor, shift = new_scale / self.scale, (new_center - self.center) / self.scale
         layers = map_inputs(self, lambda matrix: factor[:, None] * matrix, shift)
-        return replace(self, layers=layers, center=new_center, scale=new_scale)
+        return replace(self, layers=layers, inputs=self.inputs.around(new_center, new_scale))
 
     def named(
         self, feature_names: Iterable[str] | None, output_names: Iterable[str] | None = None
     ) -> Network:
         """Give the same network with other names; None keeps what there is."""
-        given = {"feature_names": feature_names, "output_names": output_names}
-        changes: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
-        return replace(self, **changes)
+        inputs = self.inputs if feature_names is None else self.inputs.renamed(feature_names)
+        outputs = self.outputs if output_names is None else self.outputs.renamed(output_names)
+        return replace(self, inputs=inputs, outputs=outputs)
 
     def __repr__(self) -> str:
         chain = " → ".join(f"{layer.n_outputs} {layer.activation.name}" for layer in self.layers)
@@ -286,15 +316,6 @@ def map_inputs(
         skips = {s: change(m) if s == 0 else m for s, m in layer.skips.items()}
         layers.append(Layer(main, bias, layer.activation, skips))
     return tuple(layers)
-
-
-def _names(
-    names: Iterable[str] | None, count: int, kind: str, prefix: str
-) -> tuple[str, ...] | None:
-    """Check given names; None stays None, so that a data frame may still bring them."""
-    if names is None:
-        return None
-    return check_names(names, count, kind=kind, default_prefix=prefix)
 
 
 def _coordinate(values: npt.ArrayLike, count: int, name: str) -> FloatArray:

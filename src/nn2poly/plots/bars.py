@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nn2poly.algebra.terms import Terms
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import Terms
 from nn2poly.plots.labels import output_label, term_label
 from nn2poly.plots.layout import (
     Panels,

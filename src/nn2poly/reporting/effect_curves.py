@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from nn2poly.algebra.terms import Terms
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import Terms
 
 # Numbers that one batch of rows × terms may hold, and the fewest rows that pairs are judged on.
 BATCH = 2**21

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from nn2poly.algebra.terms import Term
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import NN2PolyError
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import Term
 from nn2poly.reporting.contents import ExportText, FormulaTerm, FormulaView
 from nn2poly.reporting.importance import on_one_scale
 from nn2poly.reporting.numerals import number

@@ -23,7 +23,7 @@ from nn2poly.training.lightning import attaching_callback
 if TYPE_CHECKING:
     import torch
 
-    from nn2poly.formula.terms import Terms
+    from nn2poly.algebra.terms import Terms
 
 
 class PolynomialTracker:

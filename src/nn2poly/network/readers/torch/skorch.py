@@ -10,6 +10,7 @@ import torch
 
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Network
+from nn2poly.outputs import Outputs
 
 # Criterion → the link that skorch applies to a module that gives logits.
 LINKS = {torch.nn.CrossEntropyLoss: "softmax", torch.nn.BCEWithLogitsLoss: "sigmoid"}
@@ -25,7 +26,8 @@ def read_net(net: Any, read_module: Callable[[torch.nn.Module], Network]) -> Net
     network = read_module(net.module_)
     link = network.link if network.link != "identity" else _link(net)
     classes = _classes(net, link, network.n_outputs)
-    return replace(network, link=link, classes=classes, output_names=_names(classes, network))
+    outputs = Outputs.of(_names(classes, network), network.n_outputs, classes, link)
+    return replace(network, outputs=outputs)
 
 
 def _link(net: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ from nn2poly.errors import InvalidInputError, OutsideRangeWarning, warn_user
 from nn2poly.streams import is_stream
 
 _A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
+
+# Feature → the column that it is an indicator of, and the level.
+Levels = Mapping[str, tuple[str, str]]
 
 # What sparse matrices and lazy frames call the step to plain data; NumPy would wrap them whole.
 _UNPACK = ("toarray", "collect")
@@ -28,6 +31,7 @@ def as_matrix(
     n_features: int | None,
     where: str,
     allow_nan: bool = False,
+    levels: Levels | None = None,
 ) -> NDArray[np.float64]:
     """Turn a table of numbers into a C-contiguous float64 matrix, or say why it cannot be one.
 
@@ -45,6 +49,8 @@ def as_matrix(
         The call to name in messages.
     allow_nan
         Let NaN through. Infinities are refused either way.
+    levels
+        Column and level of the features that are indicators of one, where that is known.
 
     Returns
     -------
@@ -79,7 +85,7 @@ def as_matrix(
         _check_width(matrix.shape[1], n_features, where)
         names: Sequence[object] = feature_names or range(matrix.shape[1])
     else:
-        matrix, names = _frame_matrix(X, labels, feature_names, n_features, where)
+        matrix, names = _frame_matrix(X, labels, feature_names, n_features, where, levels or {})
     _check_finite(matrix, names, allow_nan, where)
     return matrix
 
@@ -100,7 +106,9 @@ def frame_columns(X: object) -> tuple[str, ...] | None:
     return tuple(str(label) for label in frame.columns)
 
 
-def matching_names(X: object, *candidates: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def matching_names(
+    X: object, *candidates: tuple[str, ...] | None, levels: Levels | None = None
+) -> tuple[str, ...] | None:
     """Choose the names by which to read ``X``; None means by position.
 
     The first candidate whose names are all columns of the frame (or levels of them) wins;
@@ -115,7 +123,8 @@ def matching_names(X: object, *candidates: tuple[str, ...] | None) -> tuple[str,
     columns = set(frame_columns(X) or ())
     given = [names for names in candidates if names is not None]
     chosen = [names for names in given if names != default_names("x", len(names))]
-    readable = (names for names in given if all(_split_level(name, columns) for name in names))
+    known = levels or {}
+    readable = (names for names in given if all(_source(name, columns, known) for name in names))
     return next(readable, chosen[0] if chosen else None)
 
 
@@ -220,6 +229,7 @@ def _frame_matrix(
     names: tuple[str, ...] | None,
     n_features: int | None,
     where: str,
+    levels: Levels,
 ) -> tuple[NDArray[np.float64], list[str]]:
     """Give the matrix, and for each of its columns the column of the frame that it comes from."""
     if not len(frame):
@@ -228,7 +238,7 @@ def _frame_matrix(
         _check_width(len(labels), n_features, where)
         sources: list[tuple[int, str | None]] = [(j, None) for j in range(len(labels))]
     else:
-        sources = _match_columns(labels, names, where)
+        sources = _match_columns(labels, names, where, levels)
     columns = {j: _frame_column(frame, j) for j, _ in sources}
     numbers = dict.fromkeys(j for j, level in sources if level is None)
     _check_dtypes([labels[j] for j in numbers], [columns[j] for j in numbers], where)
@@ -244,10 +254,15 @@ def _frame_matrix(
     return matrix, [labels[j] for j, _ in sources]
 
 
-def _split_level(name: str, columns: Container[str]) -> tuple[str, str | None] | None:
-    """Find the column of a name, and the level if the name is ``column=level``."""
+def _source(name: str, columns: Container[str], levels: Levels) -> tuple[str, str | None] | None:
+    """Find the column of a feature, and the level if it is an indicator.
+
+    Where nobody knows what a name stands for, ``column=level`` says it.
+    """
     if name in columns:
         return name, None
+    if name in levels:
+        return levels[name] if levels[name][0] in columns else None
     end = name.rfind("=")
     while end >= 0 and name[:end] not in columns:
         end = name.rfind("=", 0, end)
@@ -295,11 +310,11 @@ def _is_missing(column: Any, values: list[Any]) -> NDArray[np.bool_]:
 
 
 def _match_columns(
-    labels: tuple[str, ...], names: tuple[str, ...], where: str
+    labels: tuple[str, ...], names: tuple[str, ...], where: str, levels: Levels
 ) -> list[tuple[int, str | None]]:
     """Return the position among the labels of each name, and the level that it asks for."""
     position, counts = {label: j for j, label in enumerate(labels)}, Counter(labels)
-    split = [_split_level(name, position) for name in names]
+    split = [_source(name, position, levels) for name in names]
     matched = [part for part in split if part is not None]
     if len(matched) < len(names):
         missing = [name for name, part in zip(names, split, strict=True) if part is None]

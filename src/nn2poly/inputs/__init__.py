@@ -1,0 +1,26 @@
+"""What goes in: the user's columns, the coordinates of the algebra, and tables of data."""
+
+from nn2poly.inputs.columns import Column, Inputs
+from nn2poly.inputs.coordinates import Coordinate
+from nn2poly.inputs.matrices import (
+    as_matrix,
+    frame_columns,
+    level_text,
+    matching_names,
+    outside_range,
+    read_array,
+    warn_outside,
+)
+
+__all__ = [
+    "Column",
+    "Coordinate",
+    "Inputs",
+    "as_matrix",
+    "frame_columns",
+    "level_text",
+    "matching_names",
+    "outside_range",
+    "read_array",
+    "warn_outside",
+]

@@ -1,0 +1,416 @@
+"""`Inputs`: what the columns are, how a table becomes numbers, and in which coordinates.
+
+A *column* is what the user has: a number, a yes/no, or a factor with levels. A *feature* is one
+number that enters the algebra: a column is one feature, a factor one indicator (0 or 1) per level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.arguments import check_choice, check_names, per_feature
+from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.errors import InvalidInputError
+from nn2poly.inputs.coordinates import Coordinate
+from nn2poly.inputs.matrices import as_matrix, matching_names, outside_range, warn_outside
+
+KINDS = ("number", "binary", "factor")
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the user's table.
+
+    Parameters
+    ----------
+    name
+        As the user calls it.
+    kind
+        ``"number"``, ``"binary"`` (two values) or ``"factor"`` (levels).
+    levels
+        Of a factor: the text of each level.
+    features
+        The name of each feature: the column's own, or of a factor one per level.
+    coordinates
+        One per feature.
+    ranges
+        One per feature: lowest and highest value that the conversion saw; None if unknown.
+
+    Examples
+    --------
+    >>> Column.factor("sex", ["male", "female"]).features
+    ('sex=male', 'sex=female')
+    """
+
+    name: str
+    kind: str = "number"
+    levels: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    coordinates: tuple[Coordinate, ...] = ()
+    ranges: tuple[Range, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.kind, KINDS, name="kind")
+        object.__setattr__(self, "features", self.features or (self.name,))
+        plain = (Coordinate(),) * self.width
+        object.__setattr__(self, "coordinates", self.coordinates or plain)
+        sizes = {len(self.coordinates), self.width}
+        sizes |= set() if self.ranges is None else {len(self.ranges)}
+        sizes |= {len(self.levels)} if self.kind == "factor" else {1}
+        if len(sizes) > 1:
+            raise InvalidInputError(
+                f"The column {self.name!r} does not fit together.",
+                expected="one feature, coordinate and range each; of a factor one per level",
+                found=f"{self.width} features, {len(self.levels)} levels",
+            )
+
+    @classmethod
+    def factor(
+        cls, name: str, levels: Sequence[str], features: Sequence[str] | None = None
+    ) -> Column:
+        """Make a factor; its features are called ``name=level`` unless they have names."""
+        names = [f"{name}={level}" for level in levels] if features is None else features
+        return cls(name, "factor", tuple(levels), tuple(names))
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return len(self.features)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data for a file."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "levels": list(self.levels),
+            "features": list(self.features),
+            "coordinates": [coordinate.to_dict() for coordinate in self.coordinates],
+            "ranges": None if self.ranges is None else [list(pair) for pair in self.ranges],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Column:
+        """Rebuild a column from `to_dict`."""
+        if set(data) != {"name", "kind", "levels", "features", "coordinates", "ranges"}:
+            raise ValueError("the fields of a column are not those of the format")
+        ranges = data["ranges"]
+        if ranges is not None:
+            ranges = tuple((float(low), float(high)) for low, high in ranges)
+        names = (data["name"], *data["levels"], *data["features"])
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError("a name is not text")
+        return cls(
+            data["name"],
+            data["kind"],
+            tuple(data["levels"]),
+            tuple(data["features"]),
+            tuple(map(Coordinate.from_dict, data["coordinates"])),
+            ranges,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """All columns, and the p features that they make.
+
+    Parameters
+    ----------
+    columns
+        In the order of the table.
+    places
+        For each column the numbers of its features among all; by default one after the other.
+    named
+        Whether somebody gave the names; default names ``x1 …`` give way to a data frame's.
+
+    Examples
+    --------
+    >>> inputs = Inputs((Column("age"), Column.factor("sex", ["male", "female"])))
+    >>> inputs.feature_names, inputs.places
+    (('age', 'sex=male', 'sex=female'), ((0,), (1, 2)))
+    """
+
+    columns: tuple[Column, ...]
+    places: tuple[tuple[int, ...], ...] = ()
+    named: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.places:
+            object.__setattr__(self, "places", _in_sequence(self.columns))
+        found = sorted(place for places in self.places for place in places)
+        fits = [len(places) == c.width for places, c in zip(self.places, self.columns, strict=True)]
+        if found != list(range(len(found))) or not all(fits):
+            raise InvalidInputError("The places of the features do not fit the columns.")
+        check_names(self.feature_names, kind="feature", default_prefix="x")
+
+    @classmethod
+    def of(
+        cls,
+        feature_names: Iterable[str] | None,
+        n_features: int | None = None,
+        center: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
+        low: npt.ArrayLike | None = None,
+        high: npt.ArrayLike | None = None,
+    ) -> Inputs:
+        """Make inputs of numbers: names, or how many, and coordinates and range as arrays (p,)."""
+        names = check_names(feature_names, n_features, kind="feature", default_prefix="x")
+        columns = tuple(Column(name) for name in names)
+        plain = cls(columns, named=feature_names is not None)
+        return plain.around(center, scale).seen(low, high)
+
+    # ---- features ----
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features, in order."""
+        return tuple(self._by_feature(column.features for column in self.columns))
+
+    @property
+    def n_features(self) -> int:
+        """Number of features p."""
+        return len(self.feature_names)
+
+    @cached_property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """The coordinate of every feature."""
+        return tuple(self._by_feature(column.coordinates for column in self.columns))
+
+    @cached_property
+    def center(self) -> FloatArray:
+        """Array (p,): centres of the coordinates."""
+        return _frozen([coordinate.center for coordinate in self.coordinates])
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """Array (p,): scales of the coordinates."""
+        return _frozen([coordinate.scale for coordinate in self.coordinates])
+
+    @cached_property
+    def low(self) -> FloatArray | None:
+        """Array (p,): the lowest values that a conversion saw; None if none did."""
+        ranges = self._ranges()
+        return None if ranges is None else _frozen([low for low, _ in ranges])
+
+    @cached_property
+    def high(self) -> FloatArray | None:
+        """Array (p,): the highest values that a conversion saw; None if none did."""
+        ranges = self._ranges()
+        return None if ranges is None else _frozen([high for _, high in ranges])
+
+    @cached_property
+    def column_of(self) -> IntArray:
+        """Array (p,): the number of the column that each feature belongs to."""
+        result = np.empty(self.n_features, dtype=np.intp)
+        for number, places in enumerate(self.places):
+            result[list(places)] = number
+        return result
+
+    def indicators(self) -> list[tuple[int, ...]]:
+        """List the features that are 0 or 1 in the algebra: of factors together, else alone."""
+        pairs = zip(self.columns, self.places, strict=True)
+        return [places for column, places in pairs if column.kind != "number"]
+
+    def _by_feature(self, parts: Iterable[Sequence[Any]]) -> Iterator[Any]:
+        """Put what the columns hold, one entry per feature, in the order of the features."""
+        found: dict[int, Any] = {}
+        for places, values in zip(self.places, parts, strict=True):
+            found.update(zip(places, values, strict=True))
+        return (found[place] for place in range(len(found)))
+
+    def _ranges(self) -> list[Range] | None:
+        parts = [column.ranges for column in self.columns]
+        if any(part is None for part in parts):
+            return None
+        return list(self._by_feature(part for part in parts if part is not None))
+
+    # ---- data ----
+
+    def read(self, X: Any, *, where: str = "X") -> FloatArray:
+        """Turn a table into features (n, p): columns by name, levels of factors as 0 and 1."""
+        levels = self._levels
+        names = matching_names(X, self.feature_names, levels=levels)
+        return as_matrix(
+            X, feature_names=names, n_features=self.n_features, where=where, levels=levels
+        )
+
+    @cached_property
+    def _levels(self) -> dict[str, tuple[str, str]]:
+        """Feature → column and level, of those that a column of text may stand for."""
+        factors = [column for column in self.columns if column.kind == "factor"]
+        return {
+            feature: (column.name, level)
+            for column in factors
+            for feature, level in zip(column.features, column.levels, strict=True)
+        }
+
+    def to_working(self, features: FloatArray) -> FloatArray:
+        """Change features (n, p) or (p,) to the coordinates of the algebra."""
+        curved = self._curved
+        if curved:
+            features = np.array(features, dtype=np.float64)
+            for j in curved:
+                features[..., j] = self.coordinates[j].function.values(features[..., j])
+        z: FloatArray = (features - self.center) / self.scale
+        return z
+
+    def slopes(self, features: FloatArray) -> FloatArray:
+        """Give dz/dx of every feature at features (n, p): an array of the same shape."""
+        result = np.ones_like(features) / self.scale
+        for j in self._curved:
+            result[..., j] = self.coordinates[j].slopes(features[..., j])
+        return result
+
+    def image(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Give the box in the coordinates of the algebra that a box (p,), (p,) is mapped to."""
+        triples = zip(self.coordinates, low.tolist(), high.tolist(), strict=True)
+        ends = np.array([coordinate.image(a, b) for coordinate, a, b in triples]).reshape(-1, 2)
+        return ends[:, 0], ends[:, 1]
+
+    @cached_property
+    def _curved(self) -> list[int]:
+        """The features with a function of their own."""
+        return [j for j, coordinate in enumerate(self.coordinates) if not coordinate.is_affine]
+
+    def count_outside(self, features: FloatArray) -> int:
+        """Count the rows of features (n, p) outside the range that the conversion saw."""
+        if self.low is None or self.high is None:
+            return 0
+        return int(outside_range(features, self.low, self.high).any(axis=1).sum())
+
+    def warn_outside(self, features: FloatArray) -> None:
+        """Warn about rows of features (n, p) outside the range that the conversion saw."""
+        if self.low is not None and self.high is not None:
+            warn_outside(features, self.low, self.high, self.feature_names)
+
+    # ---- the same inputs, but for … ----
+
+    def around(self, center: npt.ArrayLike, scale: npt.ArrayLike) -> Inputs:
+        """Give the same inputs in other coordinates: numbers or arrays (p,)."""
+        centers = per_feature(center, self.n_features, "center")
+        scales = per_feature(scale, self.n_features, "scale", positive=True)
+        moved = [
+            coordinate.moved(c, s)
+            for coordinate, c, s in zip(self.coordinates, centers, scales, strict=True)
+        ]
+        return self._changed("coordinates", moved)
+
+    def seen(self, low: npt.ArrayLike | None, high: npt.ArrayLike | None) -> Inputs:
+        """Give the same inputs with the range (p,), (p,) of data; None for an unknown one."""
+        if low is None or high is None:
+            return replace(self, columns=tuple(replace(c, ranges=None) for c in self.columns))
+        lows, highs = (
+            per_feature(end, self.n_features, name) for end, name in ((low, "low"), (high, "high"))
+        )
+        return self._changed("ranges", list(zip(lows.tolist(), highs.tolist(), strict=True)))
+
+    def renamed(self, feature_names: Iterable[str]) -> Inputs:
+        """Give the same inputs with other names of the features.
+
+        A factor stays one while its features are called ``column=level``.
+        """
+        names = check_names(feature_names, self.n_features, kind="feature", default_prefix="x")
+        columns = []
+        for column, places in zip(self.columns, self.places, strict=True):
+            mine = tuple(names[place] for place in places)
+            if column.kind == "factor":
+                columns.append(_renamed_factor(column, mine))
+            else:
+                columns.append(replace(column, name=mine[0], features=mine))
+        return replace(self, columns=tuple(columns), named=True)
+
+    def grouped(self, columns: Iterable[tuple[Column, tuple[int, ...]]]) -> Inputs:
+        """Put features together to columns: pairs of a column and the places of its features.
+
+        Their coordinates and ranges stay; features that no pair names stay as they are.
+        """
+        given = list(columns)
+        taken = {place for _, places in given for place in places}
+        pairs = [
+            (column, places)
+            for column, places in zip(self.columns, self.places, strict=True)
+            if taken.isdisjoint(places)
+        ]
+        ranges = self._ranges()
+        for column, places in given:
+            here = None if ranges is None else tuple(ranges[j] for j in places)
+            mine = tuple(self.coordinates[j] for j in places)
+            pairs.append((replace(column, coordinates=mine, ranges=here), tuple(places)))
+        pairs.sort(key=lambda pair: pair[1])
+        return Inputs(tuple(c for c, _ in pairs), tuple(p for _, p in pairs), self.named)
+
+    def select(self, features: Sequence[int]) -> Inputs:
+        """Give some features, each as a column of its own."""
+        ranges = self._ranges()
+        columns = [
+            Column(
+                self.feature_names[j],
+                coordinates=(self.coordinates[j],),
+                ranges=None if ranges is None else (ranges[j],),
+            )
+            for j in features
+        ]
+        return Inputs(tuple(columns), named=self.named)
+
+    def _changed(self, field: str, values: Sequence[Any]) -> Inputs:
+        """Replace what every column holds for each of its features."""
+        columns = []
+        for column, places in zip(self.columns, self.places, strict=True):
+            changes: dict[str, Any] = {field: tuple(values[place] for place in places)}
+            columns.append(replace(column, **changes))
+        return replace(self, columns=tuple(columns))
+
+    # ---- files ----
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data for a file."""
+        return {
+            "columns": [column.to_dict() for column in self.columns],
+            "places": [list(places) for places in self.places],
+            "named": self.named,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Inputs:
+        """Rebuild inputs from `to_dict`."""
+        if set(data) != {"columns", "places", "named"} or not isinstance(data["named"], bool):
+            raise ValueError("the fields of the inputs are not those of the format")
+        columns = tuple(map(Column.from_dict, data["columns"]))
+        places = tuple(tuple(map(_index, part)) for part in data["places"])
+        return cls(columns, places, data["named"])
+
+
+def _renamed_factor(column: Column, names: tuple[str, ...]) -> Column:
+    """Rename the features of a factor; the factor's own name follows where it can."""
+    split = [name.partition("=") for name in names]
+    heads = {head for head, equals, _ in split if equals}
+    if len(heads) == 1 and all(equals for _, equals, _ in split):
+        levels = tuple(level for *_, level in split)
+        return replace(column, name=heads.pop(), levels=levels, features=names)
+    return replace(column, features=names)
+
+
+def _index(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("the place of a feature is not a whole number")
+    return value
+
+
+def _in_sequence(columns: Sequence[Column]) -> tuple[tuple[int, ...], ...]:
+    begin, places = 0, []
+    for column in columns:
+        places.append(tuple(range(begin, begin + column.width)))
+        begin += column.width
+    return tuple(places)
+
+
+def _frozen(values: Sequence[float]) -> FloatArray:
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
