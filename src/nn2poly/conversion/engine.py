@@ -21,10 +21,10 @@ from nn2poly.algebra.graded import (
     combine,
     compose,
 )
-from nn2poly.algebra.quadratic import Quadratic
 from nn2poly.algebra.rays import ray_powers
 from nn2poly.algebra.symmetric import Cubes, Squares
 from nn2poly.arrays import FloatArray
+from nn2poly.conversion.correction import Correction
 from nn2poly.network.network import Network
 
 Expansions = tuple[FloatArray, ...]
@@ -36,7 +36,7 @@ def term_blocks(
     network: Network,
     expansions: Expansions,
     max_order: int,
-    remainder: Quadratic | None = None,
+    correction: Correction | None = None,
 ) -> list[Block]:
     """Prepare the terms: one block per degree, d = 0 … max_order, to be read in slices.
 
@@ -45,10 +45,9 @@ def term_blocks(
     """
     low = max_order <= 3
     blocks = (_blocks_of_forms if low else _blocks_by_contraction)(network, expansions, max_order)
-    if remainder is not None:
-        more = remainder.blocks()[: max_order + 1]
-        for degree, (block, values) in enumerate(zip(blocks, more, strict=False)):
-            whole = np.concatenate(list(block.slices())) + values
+    if correction is not None:
+        for degree in range(min(max_order, correction.terms.max_order) + 1):
+            whole = np.concatenate(list(blocks[degree].slices())) + correction.block(degree)
             blocks[degree] = Whole(whole, network.n_features, degree)
     return blocks
 

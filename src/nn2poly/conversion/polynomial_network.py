@@ -19,11 +19,11 @@ from nn2poly.algebra.monomials import (
     count_degree,
     count_terms,
 )
-from nn2poly.algebra.quadratic import Quadratic
 from nn2poly.algebra.terms import Graded
 from nn2poly.arguments import check_count, check_order
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import FidelityCard
+from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.engine import (
     Expansions,
     coefficients_of,
@@ -78,9 +78,9 @@ class PolynomialNetwork:
         How the expansions were found.
     card
         How closely it follows its network on held-out rows, when that was measured.
-    remainder
-        A quadratic in working coordinates that is added to the outputs: what the layers of a
-        calibration left of the network, fitted to a small sample.
+    correction
+        A polynomial in working coordinates that is added to the outputs: what the layers of a
+        calibration left of the network, fitted to the sample.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class PolynomialNetwork:
     max_order: int
     method: str
     card: FidelityCard | None = None
-    remainder: Quadratic | None = None
+    correction: Correction | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -147,8 +147,8 @@ class PolynomialNetwork:
             rows = self.network.to_working(data[begin : begin + step]).astype(kind, copy=False)
             parts = ray_parts(self.network, self.expansions, self.max_order, rows)
             raw[begin : begin + step] = sum(parts[1:], start=parts[0])
-            if self.remainder is not None:
-                raw[begin : begin + step] += self.remainder.value(rows)
+            if self.correction is not None:
+                raw[begin : begin + step] += self.correction.values(rows)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
     def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
@@ -158,9 +158,8 @@ class PolynomialNetwork:
         """
         z = self.network.to_working(X)
         parts = predict_rays(self.network, self.expansions, self.max_order, z)
-        if self.remainder is not None:
-            for part, more in zip(parts, self.remainder.parts(z), strict=False):
-                part += more
+        if self.correction is not None:
+            parts = parts + self.correction.parts(z, self.max_order)
         return list(np.cumsum(parts, axis=0))
 
     def count_outside(self, X: FloatArray) -> int:
@@ -191,8 +190,8 @@ class PolynomialNetwork:
             found = coefficients_of(small, self.expansions, tuple(exponents.tolist()))
         else:
             found = at_degree(self.expansions[-1], 0)[0]
-        if self.remainder is not None:
-            found = found + self.remainder.coefficient(indices)
+        if self.correction is not None:
+            found = found + self.correction.coefficient(indices)
         return float(found[column])
 
     def top_terms(
@@ -266,9 +265,9 @@ class PolynomialNetwork:
         found = terms_with(*self._polynomial(), chosen, degrees, count, column)
         return self._ranked(found, f"{total:,} terms with {self.feature_names[chosen]}")
 
-    def _polynomial(self) -> tuple[Network, Expansions, Quadratic | None]:
+    def _polynomial(self) -> tuple[Network, Expansions, Correction | None]:
         """Give all that the terms come from."""
-        return self.network, self.expansions, self.remainder
+        return self.network, self.expansions, self.correction
 
     def _degrees(self, order: int | None) -> list[int]:
         """List the degrees that are wanted, without the intercept."""
@@ -342,8 +341,8 @@ class PolynomialNetwork:
         return Polynomial(values, **self._fields())
 
     def _pieces(self, report: Report) -> Iterator[FloatArray]:
-        network, expansions, remainder = self._polynomial()
-        blocks = term_blocks(network, expansions, self.max_order, remainder)
+        network, expansions, correction = self._polynomial()
+        blocks = term_blocks(network, expansions, self.max_order, correction)
         pieces = (piece for block in blocks for piece in block.slices())
         return reported(pieces, self.n_terms, report)
 
@@ -361,9 +360,8 @@ class PolynomialNetwork:
         self._check_room("Every neuron's polynomial", self.max_order, 4 * self.n_terms * widths)
         pairs = expand_layers(self.network, self.expansions, self.max_order)
         blocks = padded(pairs[-1][1], self.network.n_features, self.max_order)
-        if self.remainder is not None:
-            low = zip(blocks, self.remainder.blocks(), strict=False)
-            blocks[:3] = [block + more for block, more in low]
+        if self.correction is not None:
+            blocks = self.correction.added_to(blocks)
             pairs[-1] = pairs[-1][0], blocks
         layers = tuple(
             LayerPolynomials(self._hidden(index, before), self._hidden(index, after))

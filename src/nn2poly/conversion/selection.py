@@ -10,9 +10,9 @@ from nn2poly.algebra.monomials import (
     rank,
     unrank,
 )
-from nn2poly.algebra.quadratic import Quadratic
 from nn2poly.algebra.terms import offsets
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.engine import Expansions, term_blocks
 from nn2poly.formula.ranking import largest_rows
 from nn2poly.network.network import Network, map_inputs
@@ -21,7 +21,7 @@ from nn2poly.network.network import Network, map_inputs
 def largest_terms(
     network: Network,
     expansions: Expansions,
-    remainder: Quadratic | None,
+    correction: Correction | None,
     degrees: Sequence[int],
     n: int,
     column: int | None,
@@ -40,7 +40,7 @@ def largest_terms(
     arrays (n,) and (n, n_outputs)
         Positions in the graded basis, largest first, and coefficients.
     """
-    blocks = term_blocks(network, expansions, degrees[-1], remainder)
+    blocks = term_blocks(network, expansions, degrees[-1], correction)
     pieces = (piece for degree in degrees for piece in blocks[degree].slices())
     places, rows = largest_rows(pieces, n, column)
     return places + offsets(network.n_features, degrees[0])[degrees[0]], rows
@@ -49,7 +49,7 @@ def largest_terms(
 def terms_with(
     network: Network,
     expansions: Expansions,
-    remainder: Quadratic | None,
+    correction: Correction | None,
     feature: int,
     degrees: Sequence[int],
     n: int,
@@ -62,7 +62,7 @@ def terms_with(
     """
     p = network.n_features
     moved = np.array([feature, *(i for i in range(p) if i != feature)], dtype=np.intp)
-    more = None if remainder is None else remainder.of(moved)
+    more = None if correction is None else correction.of(moved)
     blocks = term_blocks(restrict(network, moved), expansions, degrees[-1], more)
     pieces = (piece for degree in degrees for piece in blocks[degree].slices(0, 1))
     places, rows = largest_rows(pieces, n, column)

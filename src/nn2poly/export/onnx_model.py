@@ -20,7 +20,8 @@ from nn2poly.algebra.terms import offsets
 from nn2poly.errors import InvalidInputError, MissingDependencyError
 from nn2poly.export.horner import check_polynomial
 from nn2poly.files import write_whole
-from nn2poly.formula.polynomial import DENSE_BELOW, Polynomial
+from nn2poly.formula.evaluate import DENSE_BELOW
+from nn2poly.formula.polynomial import Polynomial
 
 OPSET, IR_VERSION = 17, 8
 INPUT, OUTPUT = "X", "Y"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,8 @@ import numpy.typing as npt
 from nn2poly.algebra.graded import (
     Blocks,
 )
-from nn2poly.algebra.monomials import (
-    count_degree,
-    starts,
-)
-from nn2poly.algebra.terms import Terms
+from nn2poly.algebra.monomials import count_degree, count_terms, starts
+from nn2poly.algebra.terms import Listed, Terms, is_nearly_full, offsets
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
@@ -32,6 +30,9 @@ from nn2poly.errors import InvalidInputError
 BATCH_BYTES = 4 * 2**20
 TILE = 256
 KEPT_BYTES = 64 * 2**20
+# Listed terms are evaluated in the full basis when that has at most so many times their number:
+# a term there costs about an eighth of one that is multiplied out by itself.
+DENSE_BELOW = 8
 
 
 def check_precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -65,6 +66,35 @@ def check_batch(batch_size: int) -> int:
     1000
     """
     return check_count(batch_size, where="batch_size")
+
+
+def evaluate(
+    terms: Terms, coefficients: FloatArray, z: FloatArray, batch_size: int | None = None
+) -> FloatArray:
+    """Evaluate a polynomial on rows in its coordinates, in their precision.
+
+    Parameters
+    ----------
+    terms, coefficients
+        The terms, and an array (n_terms, n_outputs).
+    z
+        Array (n, p), float64 or float32.
+    batch_size
+        Rows at a time; None for as many as stay near the cache.
+
+    Returns
+    -------
+    array (n, n_outputs)
+    """
+    if isinstance(terms, Listed):
+        if not is_nearly_full(terms, DENSE_BELOW):
+            return evaluate_terms(terms, coefficients, z, batch_size)
+        # With many of the terms present, the nested evaluation of all is the faster one.
+        full = np.zeros((count_terms(terms.n_features, terms.max_order), coefficients.shape[1]))
+        full[terms.positions()] = coefficients
+        coefficients = full
+    ends = offsets(terms.n_features, terms.max_order)
+    return evaluate_blocks([coefficients[a:b] for a, b in pairwise(ends)], z, batch_size)
 
 
 def evaluate_blocks(blocks: Blocks, z: FloatArray, batch_size: int | None = None) -> FloatArray:

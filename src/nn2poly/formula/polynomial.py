@@ -14,14 +14,11 @@ import numpy.typing as npt
 
 from nn2poly.algebra.coordinates import substitute
 from nn2poly.algebra.graded import Blocks
-from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import (
     Graded,
     Listed,
     Terms,
     collect,
-    is_nearly_full,
-    offsets,
     substitute_listed,
 )
 from nn2poly.arguments import check_count, check_order, real_array
@@ -33,8 +30,7 @@ from nn2poly.formula.archives import is_checked_map
 from nn2poly.formula.evaluate import (
     check_batch,
     check_precision,
-    evaluate_blocks,
-    evaluate_terms,
+    evaluate,
     term_values,
 )
 from nn2poly.formula.fold import fold_terms
@@ -44,9 +40,6 @@ from nn2poly.memory import check_terms
 from nn2poly.outputs import Outputs
 from nn2poly.streams import is_stream, over_rows
 from nn2poly.tables import Table
-
-# A sparse polynomial is evaluated in the full basis when that has at most so many times its terms.
-DENSE_BELOW = 8
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -495,9 +488,8 @@ class Polynomial:
     def _is_listed(self) -> bool:
         return isinstance(self.terms, Listed)
 
-    def _blocks(self, coefficients: FloatArray | None = None) -> Blocks:
-        values = self.coefficients if coefficients is None else coefficients
-        return [values[a:b] for a, b in pairwise(offsets(self.n_features, self.max_order))]
+    def _blocks(self) -> Blocks:
+        return [self.coefficients[a:b] for a, b in pairwise(self.terms.ends)]
 
     def _matrix(self, X: Any) -> FloatArray:
         data = self.inputs.read(X)
@@ -508,14 +500,7 @@ class Polynomial:
         self, X: FloatArray, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
     ) -> FloatArray:
         z = self.inputs.to_working(X).astype(dtype, copy=False)
-        if not isinstance(self.terms, Listed):
-            return evaluate_blocks(self._blocks(), z, batch_size)
-        if not is_nearly_full(self.terms, DENSE_BELOW):
-            return evaluate_terms(self.terms, self.coefficients, z, batch_size)
-        # With many of the terms present, the nested evaluation of all is the faster one.
-        full = np.zeros((count_terms(self.n_features, self.max_order), self.n_outputs))
-        full[self.terms.positions()] = self.coefficients
-        return evaluate_blocks(self._blocks(full), z, batch_size)
+        return evaluate(self.terms, self.coefficients, z, batch_size)
 
     def _raw(self, X: Any) -> FloatArray:
         return self._evaluate(self._matrix(X))

@@ -16,18 +16,18 @@ on the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import add
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.monomials import (
-    count_terms,
-)
-from nn2poly.algebra.quadratic import Quadratic
+from nn2poly.algebra.monomials import count_terms, monomials
+from nn2poly.algebra.terms import Graded
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.conversion.correction import Correction
+from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.engine import predict_rays
 from nn2poly.conversion.folds import Sample, dealt
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
@@ -50,34 +50,31 @@ ROUNDING = 1e-10
 SMALLEST = 1e-13
 
 
-def fit_remainder(
-    pnet: PolynomialNetwork, network: Network, sample: Sample, summary: Summary
-) -> Quadratic | None:
-    """Fit what a polynomial network leaves of the true one.
-
-    Parameters
-    ----------
-    pnet, network
-        Both in the same working coordinates.
-    sample, summary
-        The data, and what a first pass over them told.
+def add_quadratic(pnet: PolynomialNetwork, problem: Problem) -> PolynomialNetwork:
+    """Fit what a polynomial network leaves of the true one, and add it.
 
     Returns
     -------
-    Quadratic, in working coordinates
-        None when there are too many rows or inputs, when nothing is left, or when it would
-        not help on rows that are left out.
+    PolynomialNetwork
+        The same one when there are too many rows or inputs, when nothing is left, or when it
+        would not help on rows that are left out.
     """
+    network, summary = problem.working, problem.summary
     p, k = network.n_features, network.n_outputs
     if summary.n_rows > MAX_ROWS or k * p * p > MAX_NUMBERS:
-        return None
-    left = _gather(pnet, network, sample, summary)
+        return pnet
+    left = _gather(pnet, network, problem.sample, summary)
     size = np.abs(left.truth[: left.n_real]).max(axis=0)
     if not np.all(np.isfinite(left.values)) or np.all(np.abs(left.values) <= ROUNDING * size):
-        return None
+        return pnet
     factors = _same_range(left.z[: left.n_real])
     fitted = _ridge(left, left.z * factors, min(pnet.max_order, 2))
-    return None if fitted is None else fitted.scaled(factors)
+    if fitted is None:
+        return pnet
+    blocks = [fitted.block(0), fitted.block(1) * factors[:, None]]
+    if fitted.terms.max_order == 2:
+        blocks.append(fitted.block(2) * np.prod(factors[monomials(p, 2)], axis=1)[:, None])
+    return replace(pnet, correction=Correction(fitted.terms, np.concatenate(blocks)))
 
 
 @dataclass(frozen=True)
@@ -168,7 +165,7 @@ def _same_range(z: FloatArray) -> FloatArray:
     return scaled
 
 
-def _ridge(left: _Left, z: FloatArray, order: int) -> Quadratic | None:
+def _ridge(left: _Left, z: FloatArray, order: int) -> Correction | None:
     """Fit by kernel ridge regression, its strength chosen by leaving out."""
     root = np.sqrt(left.weights)[:, None]
     values, vectors = _spectrum(z, root, order)
@@ -242,10 +239,14 @@ def _left_out(
     return result[: left.n_judged]
 
 
-def _quadratic(z: FloatArray, dual: FloatArray, order: int) -> Quadratic:
-    """Write Σ_i dual_i (1 + z_i·z/p)^order as a quadratic."""
-    p, k = z.shape[1], dual.shape[1]
-    matrix = np.zeros((k, p, p))
+def _quadratic(z: FloatArray, dual: FloatArray, order: int) -> Correction:
+    """Write Σ_i dual_i (1 + z_i·z/p)^order as terms."""
+    p = z.shape[1]
+    blocks = [dual.sum(axis=0)[None], order / p * z.T @ dual]
     if order == 2:
-        matrix[:] = [z.T @ (column[:, None] * z) / p**2 for column in dual.T]
-    return Quadratic(dual.sum(axis=0), order / p * (z.T @ dual), matrix)
+        rows, columns = np.triu_indices(p)
+        matrices = np.stack([(z * weights[:, None]).T @ z / p**2 for weights in dual.T], axis=2)
+        # x_i x_j with i < j comes twice in x·A x, x_i² once.
+        twice = np.where(rows == columns, 1.0, 2.0)
+        blocks.append(twice[:, None] * matrices[rows, columns])
+    return Correction(Graded(p, order), np.concatenate(blocks))
