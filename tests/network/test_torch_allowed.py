@@ -134,6 +134,10 @@ GROWING = {
     "matmul": (aten.mm.default, (torch.ones(2**20, 1), torch.ones(1, 2**20))),
     "new_full": (aten.new_full.default, (torch.ones(1), [HUGE], 2.0)),
     "index": (aten.index_select.default, (torch.ones(1, 2**20), 0, torch.zeros(2**10).int())),
+    "mask and index": (
+        aten.index.Tensor,
+        (torch.ones(1, 1, 2**20), [torch.tensor([True]), torch.zeros(2**20).long()]),
+    ),
     "diag": (aten.diag_embed.default, (torch.ones(2**20),)),
 }
 

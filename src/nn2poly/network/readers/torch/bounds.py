@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,8 @@ from nn2poly.network.readers.torch.operations import operation_name
 
 # What makes a tensor out of numbers; they take the device on which to make it.
 MAKERS = ("arange", "eye", "full", "linspace", "ones", "scalar_tensor", "tensor", "zeros")
+# What takes entries by an index or a mask.
+INDEXED = ("getitem", "index")
 # Numbers that the constants of a forward may have all together: 1 GiB of float64.
 LARGEST = 2**27
 LARGEST_INTEGER = 2**63
@@ -28,9 +29,10 @@ def check_size(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
     if isinstance(function, torch.nn.Module):  # of the user's own, with weights in memory
         return 0
     given, options = map_aggregate((args, dict(kwargs)), _shape_only)
-    if function is operator.getitem:  # what is taken may depend on the numbers of an index
-        given = (given[0], args[1])
-    if operation_name(function) in MAKERS or "device" in options:
+    name = operation_name(function)
+    if name in INDEXED:  # how much is taken depends on the numbers of a mask
+        given = (given[0], *args[1:])
+    if name in MAKERS or "device" in options:
         options = {**options, "device": "meta"}
     try:
         made = _entries(function(*given, **options))
