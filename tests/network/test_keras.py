@@ -21,6 +21,8 @@ from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.links import probabilities
 from nn2poly.network.network import Layer, Network
 from nn2poly.network.readers.keras import dense_layers, read, read_file
+from nn2poly.network.readers.keras.file import MODELS
+from nn2poly.network.readers.keras.layers import LAYERS
 
 # Keras' torch backend asks NumPy for arrays in the old way.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -669,3 +671,58 @@ def test_a_file_that_is_damaged_or_not_keras_says_so(tmp_path, saved):
         archive.writestr("assets/run.py", "print()")
     with pytest.raises(UnsupportedModelError, match="more than the layers"):
         read_file(path)
+
+
+def public_layers():
+    """List the layers of Keras by the names under which files know them."""
+    found = {n: c for n, c in vars(layers).items() if isinstance(c, type)}
+    return sorted(n for n, c in found.items() if issubclass(c, layers.Layer))
+
+
+def as_layer(name):
+    return {"module": "keras.layers", "class_name": name, "config": {"name": "odd"},
+            "registered_name": None}  # fmt: skip
+
+
+def test_every_layer_without_a_rule_is_refused_in_a_file_wherever_it_stands(saved, monkeypatch):
+    path = saved(sequential(layers.Dense(3, "tanh"), layers.Dense(1)))
+    original = path.read_bytes()
+    monkeypatch.setattr(keras.saving, "load_model", lambda *_, **__: pytest.fail("Keras saw it"))
+    unknown = [name for name in public_layers() if name not in {*LAYERS, *MODELS}]
+    assert len(unknown) > 80
+
+    def as_part(config, name):
+        config["config"]["layers"].append(as_layer(name))
+
+    def as_initializer(config, name):
+        config["config"]["layers"][1]["config"]["kernel_initializer"] = as_layer(name)
+
+    for name in unknown:
+        for change in (as_part, as_initializer):
+            path.write_bytes(original)
+            with pytest.raises(UnsupportedModelError, match="odd") as caught:
+                read_file(edited(path, partial(change, name=name)))
+            assert name in caught.value.found
+
+
+def dotted_class(config):
+    config["config"]["layers"][1]["config"]["kernel_initializer"] = {
+        "module": "keras", "class_name": "layers.TorchModuleWrapper", "config": {},
+        "registered_name": None,
+    }  # fmt: skip
+
+
+def dotted_function(config):
+    config["config"]["layers"][1]["config"]["activation"] = {
+        "module": "keras", "class_name": "function", "config": "utils.get_file",
+        "registered_name": "function",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [dotted_class, dotted_function])
+def test_a_path_in_a_name_is_refused_before_keras_follows_it(change, saved, monkeypatch):
+    path = edited(saved(sequential(layers.Dense(3, "tanh"), layers.Dense(1))), change)
+    monkeypatch.setattr(keras.saving, "load_model", lambda *_, **__: pytest.fail("Keras saw it"))
+    with pytest.raises(UnsupportedModelError, match="not a part of Keras") as caught:
+        read_file(path)
+    assert "load it yourself" in caught.value.remedy

@@ -2,8 +2,8 @@
 
 ``torch.export.load`` unpickles some members of the archive, loads compiled libraries and
 evaluates expressions. So the archive is read here first: only plain tensors, harmless
-expressions and calls of PyTorch's own operations pass, and a new archive that holds nothing
-else is what PyTorch gets to see.
+expressions and the operations that `nn2poly.network.readers.torch.allowed` lists pass, and a new
+archive that holds nothing else is what PyTorch gets to see.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ PLAIN = re.compile(
     r"|data/weights/weight_\d+|data/constants/tensor_\d+"
 )
 KNOWN = (WEIGHTS, CONSTANTS, PROGRAM, INPUTS)
-# What an operation may be, a name, and a size such as 2*Symbol('s0', positive=True).
-OPERATION = re.compile(r"torch\.ops\.aten\.\w+(\.\w+)?|_operator\.\w+|math\.\w+")
+# What may be a name, and a size such as 2*Symbol('s0', positive=True).
 NAME = re.compile(r"[\w.]*")
 SYMBOL = re.compile(r"Symbol\('\w+'(, \w+=(True|False))*\)")
 # Sums and products of numbers as sizes have them: a power could take for ever.
@@ -74,7 +73,7 @@ def clean_archive(path: Path) -> io.BytesIO:
 
 
 def load_pt2(path: Path) -> Any:
-    """Open an exported program that holds tensors and PyTorch's own operations alone.
+    """Open an exported program that holds tensors and the operations of a network alone.
 
     Parameters
     ----------
@@ -97,11 +96,13 @@ def _check_tensors(config: Any, path: Path) -> None:
 
 def _check_program(program: Any, path: Path) -> None:
     """Check every string that PyTorch looks up, evaluates or puts into code."""
+    from nn2poly.network.readers.torch.allowed import is_target
+
     for key, value in _walk(program):
         if key == "metadata" and isinstance(value, dict):
             for name in set(value) - set(METADATA):
                 del value[name]
-        elif key == "target" and not OPERATION.fullmatch(value or ""):
+        elif key == "target" and not is_target(value or ""):
             raise _refusal(path, f"the operation {value!r}")
         elif key == "expr_str" and not _is_arithmetic(value):
             raise _refusal(path, f"the expression {value[:100]!r}")
@@ -141,7 +142,7 @@ def _walk(value: Any) -> Iterator[tuple[str, Any]]:
 
 def _refusal(path: Path, found: str) -> UnsupportedModelError:
     return UnsupportedModelError(
-        "This exported program holds more than tensors and PyTorch's own operations.",
+        "This exported program holds more than tensors and the operations of a network.",
         where=str(path),
         expected="what torch.export.save of PyTorch 2.8 or later writes for a plain network",
         found=found,

@@ -107,17 +107,30 @@ def _check_names(config: dict[str, Any], path: Path) -> None:
             )
         # A registered name would win over Keras' own class.
         registered = entry.get("registered_name") not in (None, kind)
-        if registered or not _is_known(module, kind):
+        if registered or not _is_known(module, kind) or not _is_one_name(entry):
             raise UnsupportedModelError(
                 f"The file needs {kind!r}, which is not a part of Keras that can be read.",
                 where=where,
                 found=f"{module or '(no module)'}.{kind}",
                 remedy=TRUSTED,
             )
+        # Wherever it stands: Keras would also make a layer that is given as an initializer.
+        if "layers" in module.split(".") and not _is_readable(module, kind):
+            raise refusal(module, kind, _name(entry))
     for entry in _layers(config):
         kind, module = str(entry["class_name"]), str(entry.get("module") or "")
-        if kind not in MODELS and find_rule(module, kind) is None:
+        if not _is_readable(module, kind):
             raise refusal(module, kind, _name(entry))
+
+
+def _is_readable(module: str, kind: str) -> bool:
+    return kind in MODELS or find_rule(module, kind) is not None
+
+
+def _is_one_name(entry: dict[str, Any]) -> bool:
+    """Say whether a class or function is named without a path, which would lead elsewhere."""
+    names = [entry["class_name"], *([entry["config"]] if entry["class_name"] == "function" else [])]
+    return all(str(name).isidentifier() for name in names)
 
 
 def _is_known(module: str, kind: str) -> bool:

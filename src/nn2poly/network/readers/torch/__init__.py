@@ -61,7 +61,8 @@ def read(model: Any) -> Network:
         if isinstance(model, torch.nn.Module):
             return _read_module(model)
         if isinstance(model, torch.export.ExportedProgram):
-            return _network(tracing.exported_program(model, "the exported program"))
+            program = tracing.exported_program(model, "the exported program")
+            return _network(replace(program, foreign=True))
         from nn2poly.network.readers.torch.skorch import read_net
 
         return read_net(model, _read_module)

@@ -19,6 +19,7 @@ from torch.fx.node import map_aggregate
 
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.builder import Value, concatenate
+from nn2poly.network.readers.torch.bounds import check_size
 
 FloatArray = npt.NDArray[np.float64]
 # Rows of the imagined batch: more than one, so that an operation that mixes rows shows itself.
@@ -118,6 +119,7 @@ def describe(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     stand_ins = _stand_ins(flows_in(args, kwargs))
     given = map_aggregate((args, kwargs), lambda a: stand_ins.get(id(a), a))
     try:
+        check_size(function, *given[0], **given[1])
         return function(*given[0], **given[1])
     except SIZE_ERRORS as error:
         raise MisfitError("The shapes do not fit.", found=first_line(error)) from error

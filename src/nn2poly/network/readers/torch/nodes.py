@@ -50,11 +50,18 @@ def live_nodes(program: Program) -> dict[Node, int]:
     """
     needed = {program.output}
     for node in reversed(program.graph.nodes):
-        strange = node.op == "call_function" and operation_name(node.target) is None
-        if node in needed or strange or in_place(program, node):
+        if node in needed or _is_strange(node) or in_place(program, node):
             needed |= {node, *node.all_input_nodes}
     ordered = [node for node in program.graph.nodes if node in needed]
     return {node: number for number, node in enumerate(ordered)}
+
+
+def _is_strange(node: Node) -> bool:
+    """Say whether a node calls a function that nobody knows."""
+    if node.op != "call_function" or operation_name(node.target) is not None:
+        return False
+    # torch.fx checks with functions of its own that an argument has its default.
+    return getattr(node.target, "__module__", None) != "torch.fx._symbolic_trace"
 
 
 def _module(program: Program, node: Node) -> torch.nn.Module:

@@ -49,6 +49,8 @@ class Program:
         Values of the other placeholders.
     row_shape, rows
         Shape of one row of inputs, none if unknown, and number of rows of the imagined batch.
+    foreign
+        The graph was made elsewhere, perhaps by a stranger: all of it is looked at.
     """
 
     title: str
@@ -59,6 +61,7 @@ class Program:
     constants: dict[str, Any] = field(default_factory=dict)
     row_shape: tuple[int, ...] | None = None
     rows: int = ROWS
+    foreign: bool = False
 
 
 # ---- tracing ---------------------------------------------------------------------------------

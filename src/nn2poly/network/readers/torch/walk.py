@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,14 @@ from torch.fx import Node
 import nn2poly.network.readers.torch.rules as rules
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder
+from nn2poly.network.readers.torch.allowed import (
+    TENSOR_ATTRIBUTES,
+    check_arguments,
+    has_rule,
+    may_run,
+    may_stand,
+)
+from nn2poly.network.readers.torch.bounds import check_count, check_integer, check_size
 from nn2poly.network.readers.torch.flow import FloatArray, Flow, first_line, flows_in, numbers
 from nn2poly.network.readers.torch.nodes import (
     SHARING,
@@ -24,13 +33,18 @@ from nn2poly.network.readers.torch.nodes import (
     rule_name,
     target_of,
 )
-from nn2poly.network.readers.torch.operations import Call, module_arguments, positional, unknown
+from nn2poly.network.readers.torch.operations import (
+    Call,
+    kind_of,
+    module_arguments,
+    positional,
+    unknown,
+)
 from nn2poly.network.readers.torch.tracing import Program
 
 # Operations that treat every input by itself, as a normalisation does.
 ELEMENTWISE = {*SHARING, "add", "div", "mul", "neg", "rsub", "sub"}
-# Attributes that are tensors; the others describe one.
-TENSOR_ATTRIBUTES = ("H", "T", "data", "mH", "mT", "real")
+BUFFER = "compute it beforehand, and keep it as a buffer"
 
 
 class Walk:
@@ -59,6 +73,8 @@ class Walk:
         self._order = live_nodes(program)
         self._values: dict[Node, Any] = {}
         self._tensors: dict[str, Any] = {}
+        # Numbers of all constants that were computed so far.
+        self._made = 0
         # Each node → the first of those that may share its memory.
         self._family: dict[Node, Node] = {}
 
@@ -89,6 +105,7 @@ class Walk:
         if node.op == "get_attr":
             return self._tensor(node)
         args, kwargs = self._arguments(node)
+        check_arguments(node.target, args)
         if not flows_in(args, kwargs):
             return self._computed(node, args, kwargs)
         call = self.call(node)
@@ -117,15 +134,24 @@ class Walk:
         return self._tensors[path]
 
     def _computed(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run an operation on constants, which are copies."""
+        """Run an operation of the list on constants, which are copies."""
+        target = target_of(self.program, node)
+        if rule_name(self.program, node) in rules.DROPOUTS:  # torch would draw random numbers
+            return rules.RULES["dropout"](self.call(node))
         try:
-            return target_of(self.program, node)(*args, **kwargs)
+            self._made += check_size(target, *args, **kwargs)
+            check_count(self._made)
+            result = target(*args, **kwargs)
+        except UnsupportedModelError:
+            raise
         except Exception as error:
             raise UnsupportedModelError(
                 "A constant of the forward cannot be computed.",
                 found=first_line(error),
-                remedy="compute it beforehand, and keep it as a buffer",
+                remedy=BUFFER,
             ) from error
+        check_integer(result)
+        return result
 
     # ---- what follows a node ----
 
@@ -183,18 +209,45 @@ def _constant(value: Any) -> Any:
 
 
 def refuse_unknown(program: Program) -> None:
-    """Refuse, before any number is looked at, operations on the inputs that have no rule."""
-    depends = {program.input}
-    for node in live_nodes(program):
-        if not node.op.startswith("call") or depends.isdisjoint(node.all_input_nodes):
+    """Refuse, before anything runs, operations that are not on the list.
+
+    On the inputs they need a rule. Of a graph that was not traced here, all are looked at: also
+    those that the output does not need, which are never run.
+    """
+    depends, live = {program.input}, live_nodes(program)
+    for node in program.graph.nodes if program.foreign else live:
+        if not node.op.startswith("call"):
             continue
-        name = rule_name(program, node)
-        if name not in rules.RULES:
-            target = node.target if node.op == "call_method" else target_of(program, node)
-            raise located(unknown(target), program, node)
-        describes = name == "getattr" and node.args[1] not in TENSOR_ATTRIBUTES
-        if name not in rules.DESCRIPTIONS and not describes:
+        target = node.target if node.op == "call_method" else target_of(program, node)
+        on_inputs = not depends.isdisjoint(node.all_input_nodes)
+        if not _is_known(program, target, on_inputs, node in live):
+            raise located(unknown(target) if on_inputs else _not_run(target), program, node)
+        if on_inputs and not _describes(program, node):
             depends.add(node)
+
+
+def _is_known(program: Program, target: Any, on_inputs: bool, live: bool) -> bool:
+    if not live:
+        return may_stand(target)
+    if target is operator.pow and not program.foreign:  # as in self.gain**2, of the user's own
+        return not on_inputs
+    return has_rule(target) if on_inputs else may_run(target)
+
+
+def _describes(program: Program, node: Node) -> bool:
+    name = rule_name(program, node)
+    about = name == "getattr" and node.args[1] not in TENSOR_ATTRIBUTES
+    return about or name in rules.DESCRIPTIONS
+
+
+def _not_run(target: object) -> UnsupportedModelError:
+    kind = kind_of(target)
+    return UnsupportedModelError(
+        f"{kind.rpartition('.')[2]} is not run on constants.",
+        expected="arithmetic and the operations of dense networks",
+        found=kind,
+        remedy=BUFFER,
+    )
 
 
 # ---- working coordinates ---------------------------------------------------------------------
