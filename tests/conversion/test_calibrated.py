@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nn2poly as n2p
-from nn2poly.conversion import calibrated_network
+from nn2poly.conversion import expand
 from nn2poly.conversion import folds as rows
 from nn2poly.conversion import propagation as traces
 from nn2poly.errors import InvalidInputError
@@ -331,7 +331,7 @@ def test_an_unreachable_target_keeps_the_best_order_tried(make_network):
 
 
 def test_auto_does_not_try_more_terms_than_its_limit(monkeypatch, make_network):
-    monkeypatch.setattr(calibrated_network, "MAX_AUTO_TERMS", 15)
+    monkeypatch.setattr(expand, "MAX_AUTO_TERMS", 15)
     network = make_network(11, (3, 8, 1), "relu", spread=1.5)
     pnet = n2p.polynomial_network(network, "auto", data=uniform(200, 3), target_r2=1.0)
     assert [terms for _, terms, _ in pnet.card.path] == [4, 10]

@@ -91,8 +91,8 @@ def test_the_same_rows_give_the_same_polynomial(network, vessel, n_rows):
     np.testing.assert_allclose(
         found.expand().coefficients, expected.expand().coefficients, rtol=0, atol=1e-9 * size
     )
-    np.testing.assert_array_equal(found.low, expected.low)
-    np.testing.assert_array_equal(found.high, expected.high)
+    np.testing.assert_array_equal(found.inputs.low, expected.inputs.low)
+    np.testing.assert_array_equal(found.inputs.high, expected.inputs.high)
     assert found.card.n_rows == expected.card.n_rows
     assert found.card.r2 == pytest.approx(expected.card.r2, abs=1e-9)
 

@@ -162,7 +162,7 @@ def test_a_calibrated_polynomial_keeps_its_card_and_range_on_disk(tmp_path, make
     found = n2p.convert(make_network(1, (4, 5, 1)), 3, out=tmp_path / "poly", **options)
     expected = n2p.convert(make_network(1, (4, 5, 1)), 3, **options)
     assert n2p.load(tmp_path / "poly").card == expected.card
-    np.testing.assert_array_equal(found.low, expected.low)
+    np.testing.assert_array_equal(found.low, expected.inputs.low)
     np.testing.assert_array_equal(found.coefficients, expected.coefficients)
 
 
@@ -197,7 +197,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path, pnet):
 
 
 @pytest.mark.usefixtures("mapped")
-@pytest.mark.parametrize("cut", ["manifest.json", "a0.npy", "a1.npy"])
+@pytest.mark.parametrize("cut", ["manifest.json", "a0.npy"])
 def test_a_folder_without_one_of_its_files_is_refused(tmp_path, pnet, cut):
     pnet.expand(out=tmp_path / "poly")
     (tmp_path / "poly" / cut).unlink()

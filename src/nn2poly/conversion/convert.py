@@ -1,28 +1,25 @@
-"""The public verbs: `convert` and `polynomial_network`."""
+"""The public verbs: `convert` and `polynomial_network`; read, expand, refine, measure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path as FilePath
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_order
 from nn2poly.assess.fidelity import make_card
-from nn2poly.cards import FidelityCard
-from nn2poly.conversion.binary import find_binary, fold_binary, given_binary
-from nn2poly.conversion.calibrated_network import calibrated_network
-from nn2poly.conversion.correction import correct
+from nn2poly.conversion.expand import Path, calibrate_network, layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
-from nn2poly.conversion.folds import Sample
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.conversion.problem import Problem, read_problem
 from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
-from nn2poly.conversion.reading import read_sample, sample_columns
-from nn2poly.conversion.summary import summarise
+from nn2poly.conversion.reading import sample_columns
+from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine, with_deviations
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import frame_columns, read_array
@@ -52,7 +49,7 @@ def convert(
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
     keep_layers: bool = False,
-    out: str | Path | None = None,
+    out: str | FilePath | None = None,
 ) -> Polynomial:
     """Turn a trained network into an explicit polynomial.
 
@@ -123,53 +120,25 @@ def convert(
             expected='False or "auto" with out=',
             found=repr(binary),
         )
-    _check_order(max_order)
-    _choose(method, data, around)
+    task = _Task(_check_order(max_order), _choose(method, data, around), refit, target_r2, progress)
     network = _named(read_network(model, after=after), data, feature_names, output_names)
-    pnet = polynomial_network(
-        network,
-        max_order,
-        data=data,
-        method=method,
-        taylor_order=taylor_order,
-        taylor_center=taylor_center,
-        around=around,
-        sample_weight=sample_weight,
-        refit=refit,
-        target_r2=target_r2,
-        progress=progress,
-    )
-    poly = pnet.expand(out=out, progress=progress, keep_layers=keep_layers)
-    if data is None or out is not None:
-        return poly
-    sample = read_sample(data, network, sample_weight)
-    if binary == "auto":
-        poly = fold_binary(poly, find_binary(sample))
-    elif binary is not False:
-        poly = fold_binary(poly, given_binary(binary, sample, poly.feature_names))
-    if refit and pnet.card is not None and not keep_layers:
-        progress_reporter(progress)("refitting the terms")
-        return _mended(poly, network, sample, pnet.card)
-    return poly
-
-
-def _mended(poly: Polynomial, network: Network, sample: Sample, card: FidelityCard) -> Polynomial:
-    """Refit the terms, where that helps, and measure the fidelity again."""
-    summary = summarise(sample)
-    mended = correct(poly, network, sample, summary)
-    if mended is poly:
-        return poly
-    new = make_card(
-        network,
-        mended,
-        summary.held_out,
-        held_out=sample.hold_out,
-        per_layer=card.per_layer,
-        path=card.path,
-        target_r2=card.target_r2,
-        row_numbers=summary.held_out_numbers,
-    )
-    return replace(mended, card=new)
+    problem = None
+    if data is not None:
+        task.report("reading the sample")
+        problem = read_problem(network, data, sample_weight, binary if out is None else False)
+        network = problem.network
+    elif sample_weight is not None:
+        raise _needs_data("Only a calibration can use sample weights.")
+    pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)
+    if problem is None or out is not None:
+        pnet = _with_card(pnet, problem, task, path)
+        return pnet.expand(out=out, progress=progress, keep_layers=keep_layers)
+    refined, poly = _refined(pnet, problem, task)
+    if keep_layers:
+        poly = fold_indicators(refined.expand(keep_layers=True), problem)
+    elif poly is None:
+        poly = fold_indicators(refined.expand(progress=progress), problem)
+    return with_deviations(_with_card(poly, problem, task, path, pnet), problem)
 
 
 def polynomial_network(
@@ -184,6 +153,7 @@ def polynomial_network(
     sample_weight: npt.ArrayLike | None = None,
     refit: bool = True,
     target_r2: float = 0.99,
+    binary: str | bool | Iterable[Any] = "auto",
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -203,30 +173,102 @@ def polynomial_network(
     >>> n2p.polynomial_network(net, 3).coefficient((2,))
     1.0
     """
-    order = _check_order(max_order)
-    chosen = _choose(method, data, around)
+    task = _Task(_check_order(max_order), _choose(method, data, around), refit, target_r2, progress)
     network = _named(read_network(model, after=after), data, feature_names, output_names)
-    if chosen == "calibrated":
-        return calibrated_network(
-            network,
-            order or None,
-            read_sample(data, network, sample_weight),
-            refit=refit,
-            target_r2=target_r2,
-            report=progress_reporter(progress),
-        )
-    if not order:
-        raise _needs_data('max_order="auto" looks for an order on held-out rows.')
-    if sample_weight is not None:
+    problem = None
+    if task.method == "calibrated":
+        task.report("reading the sample")
+        problem = read_problem(network, data, sample_weight, binary)
+    elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
-    if chosen == "local":
+    pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)
+    if problem is None:
+        return pnet
+    refined, _ = _refined(pnet, problem, task)
+    return _with_card(refined, problem, task, path)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is wanted, checked: the order (0 for one to be looked for), the method, the options."""
+
+    order: int
+    method: str
+    refit: bool
+    target_r2: float
+    progress: bool | Callable[[str], None]
+
+    def report(self, text: str) -> None:
+        """Say what a long conversion is doing."""
+        progress_reporter(self.progress)(text)
+
+
+def _expanded(
+    task: _Task,
+    network: Network,
+    problem: Problem | None,
+    taylor_order: int | Sequence[int],
+    taylor_center: float,
+    around: npt.ArrayLike | None,
+) -> tuple[PolynomialNetwork, Path]:
+    """Replace the activations by polynomials; also give the orders tried."""
+    if task.method == "calibrated" and problem is not None:
+        return calibrate_network(
+            problem,
+            task.order or None,
+            refit=task.refit,
+            target_r2=task.target_r2,
+            report=task.report,
+        )
+    if not task.order:
+        raise _needs_data('max_order="auto" looks for an order on held-out rows.')
+    if task.method == "local":
         network = network.recentered(_point(around, network), network.scale)
-        return PolynomialNetwork(network, expand_local(network, order), order, chosen)
+        expansions = expand_local(network, task.order)
+        return PolynomialNetwork(network, expansions, task.order, task.method), ()
     orders = check_taylor_orders(taylor_order, network)
     center = _center(taylor_center)
-    expansions = expand_taylor(network, order, orders, center)
+    expansions = expand_taylor(network, task.order, orders, center)
     warn_if_outside(network, center)
-    return PolynomialNetwork(network, expansions, order, chosen)
+    return PolynomialNetwork(network, expansions, task.order, task.method), ()
+
+
+def _refined(
+    pnet: PolynomialNetwork, problem: Problem, task: _Task
+) -> tuple[PolynomialNetwork, Polynomial | None]:
+    """Refit a calibration, where it can be written out; also give the terms if they were."""
+    if task.method != "calibrated" or not task.refit or pnet.n_terms > MAX_WRITTEN:
+        return pnet, None
+    task.report("refitting the terms")
+    return refine(pnet, problem)
+
+
+_Fitted = TypeVar("_Fitted", Polynomial, PolynomialNetwork)
+
+
+def _with_card(
+    fitted: _Fitted,
+    problem: Problem | None,
+    task: _Task,
+    path: Path,
+    pnet: PolynomialNetwork | None = None,
+) -> _Fitted:
+    """Measure the fidelity of a calibration on the held-out rows."""
+    if problem is None or task.method != "calibrated":
+        return fitted
+    task.report("measuring the fidelity")
+    layers = pnet if isinstance(pnet, PolynomialNetwork) else fitted
+    card = make_card(
+        problem.network,
+        fitted,
+        problem.summary.held_out,
+        held_out=problem.sample.hold_out,
+        per_layer=layer_shares(problem, layers) if isinstance(layers, PolynomialNetwork) else (),
+        path=path,
+        target_r2=None if task.order else task.target_r2,
+        row_numbers=problem.summary.held_out_numbers,
+    )
+    return replace(fitted, card=card)
 
 
 def _check_order(max_order: int | str) -> int:

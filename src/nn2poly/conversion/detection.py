@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -94,9 +94,7 @@ def _check_factors(inputs: Inputs, found: _Occurrences) -> set[int]:
     return {place for places in inputs.indicators() for place in places}
 
 
-def _check_exclusive(
-    group: Group, found: _Occurrences, names: Sequence[str], where: str
-) -> None:
+def _check_exclusive(group: Group, found: _Occurrences, names: Sequence[str], where: str) -> None:
     """Refuse levels of one factor that are 1 in the same row."""
     members = list(group)
     both = np.triu(found.together[np.ix_(members, members)], 1)
@@ -128,12 +126,16 @@ def _column(names: Sequence[str], group: Group) -> Column:
     if len(group) == 1:
         return Column(names[group[0]], "binary")
     mine = [names[j] for j in group]
-    shared = commonprefix(mine)
+    shared = "".join(letters[0] for letters in takewhile(_same, zip(*mine, strict=False)))
     cut = max(shared.rfind(separator) for separator in SEPARATORS)
     name = shared[:cut].rstrip(SEPARATORS) if cut > 0 else ""
     if not name or name in names:
         return Column.factor(listed(mine, str), mine, mine)
     return Column.factor(name, [text[cut + 1 :].strip() for text in mine], mine)
+
+
+def _same(letters: tuple[str, ...]) -> bool:
+    return len(set(letters)) == 1
 
 
 def _never(found: _Occurrences) -> tuple[tuple[int, int], ...]:

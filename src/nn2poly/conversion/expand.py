@@ -1,25 +1,22 @@
-"""From a network and a sample to a calibrated polynomial network with its fidelity card."""
+"""Expand the activations on data: calibrate at one order, or look for one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.rays import ray_powers
-from nn2poly.arrays import FloatArray
-from nn2poly.assess.fidelity import make_card, mean_r2
+from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.calibrated import calibrate
 from nn2poly.conversion.engine import walk
-from nn2poly.conversion.folds import Sample
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.progress import Report
-from nn2poly.conversion.remainder import fit_remainder
-from nn2poly.conversion.summary import Summary, summarise
+from nn2poly.conversion.quadratic import add_quadratic
+from nn2poly.conversion.summary import Summary
 from nn2poly.errors import InvalidInputError
-from nn2poly.network.network import Network
 
 Path = tuple[tuple[int, int, float], ...]
 
@@ -29,61 +26,43 @@ MAX_AUTO_ORDER, MAX_AUTO_TERMS = 6, 2_000_000
 LAYER_ROWS = 250
 
 
-def calibrated_network(
-    network: Network,
-    order: int | None,
-    sample: Sample,
-    *,
-    refit: bool,
-    target_r2: float,
-    report: Report,
-) -> PolynomialNetwork:
-    """Calibrate at one order, or (None) at the smallest that reaches ``target_r2``."""
+def calibrate_network(
+    problem: Problem, order: int | None, *, refit: bool, target_r2: float, report: Report
+) -> tuple[PolynomialNetwork, Path]:
+    """Calibrate at one order, or (None) at the smallest that reaches ``target_r2``.
+
+    Returns
+    -------
+    PolynomialNetwork, and the orders tried
+    """
     target = _check_target(target_r2)
-    report("reading the sample")
-    summary = summarise(sample)
-    _check_rows(summary, order)
-    # A column that does not vary keeps the scale that the network itself gives it.
-    scale = np.where(summary.low == summary.high, network.scale, summary.scale)
-    working = network.recentered(summary.center, scale)
-    seen = working.inputs.seen(summary.seen_low, summary.seen_high)
-    working = replace(working, inputs=seen)
+    _check_rows(problem.summary, order)
 
     def fit(q: int) -> PolynomialNetwork:
         report(f"calibrating order {q}")
-        fitted, expansions = calibrate(working, sample, summary, q, refit=refit)
+        fitted, expansions = calibrate(
+            problem.working, problem.sample, problem.summary, q, refit=refit
+        )
         pnet = PolynomialNetwork(fitted, expansions, q, "calibrated")
-        left = fit_remainder(pnet, working, sample, summary) if refit else None
-        return replace(pnet, remainder=left)
+        return add_quadratic(pnet, problem) if refit else pnet
 
-    pnet, path = (fit(order), ()) if order else _search(fit, working, summary, target)
-    report("measuring the fidelity")
-    card = make_card(
-        working,
-        pnet,
-        summary.held_out,
-        held_out=sample.hold_out,
-        per_layer=_layer_shares(working, pnet, summary.held_out),
-        path=path,
-        target_r2=None if order else target,
-        row_numbers=summary.held_out_numbers,
-    )
-    return replace(pnet, card=card)
+    return (fit(order), ()) if order else _search(fit, problem, target)
 
 
 def _search(
-    fit: Callable[[int], PolynomialNetwork], network: Network, summary: Summary, target: float
+    fit: Callable[[int], PolynomialNetwork], problem: Problem, target: float
 ) -> tuple[PolynomialNetwork, Path]:
     """Raise the order until the held-out R² reaches the target; else keep the best."""
-    truth = network.outputs_by_layer(network.to_working(summary.held_out))[-1]
+    held_out = problem.summary.held_out
+    truth = problem.truth(held_out)
     tried: list[PolynomialNetwork] = []
     path: list[tuple[int, int, float]] = []
     for order in range(1, MAX_AUTO_ORDER + 1):
-        terms = count_terms(network.n_features, order)
+        terms = count_terms(problem.network.n_features, order)
         if tried and terms > MAX_AUTO_TERMS:
             break
         tried.append(fit(order))
-        r2 = mean_r2(truth, tried[-1].outputs_by_order(summary.held_out)[-1])
+        r2 = mean_r2(truth, tried[-1].outputs_by_order(held_out)[-1])
         path.append((order, terms, r2))
         # An output that does not vary (NaN) is as good at order 1 as at any.
         if not r2 < target:
@@ -92,13 +71,14 @@ def _search(
     return tried[best], tuple(path)
 
 
-def _layer_shares(network: Network, pnet: PolynomialNetwork, X: FloatArray) -> tuple[float, ...]:
+def layer_shares(problem: Problem, pnet: PolynomialNetwork) -> tuple[float, ...]:
     """Tell with which layer's activations the error of the outputs enters.
 
     The polynomial is followed up to each layer and the true network from there on; what
     one more polynomial layer adds to the squared error is its share.
     """
-    z = network.to_working(X[:LAYER_ROWS])
+    network = problem.working
+    z = network.to_working(problem.summary.held_out[:LAYER_ROWS])
     truth = network.outputs_by_layer(z)
     inputs = [np.zeros((1, z.shape[1])), z]
     layers = walk(pnet.network, pnet.expansions, inputs, pnet.max_order, ray_powers)

@@ -69,7 +69,7 @@ class Rows:
         """Walk the rows that may be fitted."""
         lowest = HELD_OUT if self.hold_out else 0.0
         for X, weights, index in self.numbered():
-            numbers = dealt(index)
+            numbers = spread(index)
             rows = np.flatnonzero(numbers >= lowest)
             if not len(rows):
                 continue
@@ -114,7 +114,7 @@ class LocalSample:
         return work(self.rows)
 
 
-def dealt(index: IntArray) -> FloatArray:
+def spread(index: IntArray) -> FloatArray:
     """Give every row its number in [0, 1)."""
     return np.asarray((index * GOLDEN) % 1.0, dtype=np.float64)
 

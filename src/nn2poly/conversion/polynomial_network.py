@@ -43,6 +43,7 @@ from nn2poly.formula.evaluate import check_batch, check_precision
 from nn2poly.formula.polynomial import LayerPolynomials, Polynomial, open_mapped
 from nn2poly.formula.ranking import ranked_table
 from nn2poly.formula.terms import output_index, parse_term
+from nn2poly.inputs import Inputs
 from nn2poly.memory import check_terms
 from nn2poly.network.network import Network
 from nn2poly.outputs import Outputs
@@ -109,6 +110,16 @@ class PolynomialNetwork:
     def output_names(self) -> tuple[str, ...]:
         """The names of the outputs."""
         return self.network.outputs.names
+
+    @property
+    def inputs(self) -> Inputs:
+        """What goes in."""
+        return self.network.inputs
+
+    @property
+    def outputs(self) -> Outputs:
+        """What comes out."""
+        return self.network.outputs
 
     @property
     def n_terms(self) -> int:

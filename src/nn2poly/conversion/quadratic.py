@@ -27,10 +27,10 @@ from nn2poly.algebra.monomials import count_terms, monomials
 from nn2poly.algebra.terms import Graded
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.correction import Correction
-from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.engine import predict_rays
-from nn2poly.conversion.folds import Sample, dealt
+from nn2poly.conversion.folds import Sample, spread
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.propagation import STRETCH, WILD, stretched_batches, thinned
 from nn2poly.conversion.rare_inputs import rare_probes
 from nn2poly.conversion.summary import Summary
@@ -138,7 +138,7 @@ def _mixed(z: FloatArray, rows: IntArray) -> FloatArray:
     Each column is moved down by a number of places of its own.
     """
     n, p = z.shape
-    places = (n * dealt(np.arange(1, p + 1))).astype(np.intp)
+    places = (n * spread(np.arange(1, p + 1))).astype(np.intp)
     mixed: FloatArray = z[(rows[:, None] + places) % n, np.arange(p)]
     return mixed
 

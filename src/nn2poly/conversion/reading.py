@@ -17,6 +17,9 @@ from nn2poly.inputs import frame_columns
 from nn2poly.network.network import Network
 from nn2poly.streams import is_dask, open_stream
 
+# Batches are kept in memory up to so many numbers, 256 MB; above, every step walks them again.
+GATHERED_NUMBERS = 2**25
+
 
 def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None) -> Sample:
     """Turn what the user passed as data into a sample.
@@ -42,12 +45,15 @@ def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None
     if stream is not None or _is_batches(data):
         batches = data if stream is None else stream
         _check_no_weights(sample_weight)
-        enough = _has_rows(batches, network)
-        return LocalSample(Rows(lambda: _checked_batches(batches, network), enough))
-    X = network.check_data(data, where="data")
-    weights = _weights(sample_weight, len(X), "sample_weight")
-    if not weights.any():
-        raise _no_weight("sample_weight")
+        gathered = _gathered(batches, network)
+        if gathered is None:
+            return LocalSample(Rows(lambda: _checked_batches(batches, network), hold_out=True))
+        X, weights = gathered
+    else:
+        X = network.check_data(data, where="data")
+        weights = _weights(sample_weight, len(X), "sample_weight")
+        if not weights.any():
+            raise _no_weight("sample_weight")
     enough = bool(np.count_nonzero(weights) >= MIN_ROWS_TO_HOLD_OUT)
     return LocalSample(Rows(lambda: chunks(X, weights), enough))
 
@@ -60,14 +66,16 @@ def _check_no_weights(sample_weight: npt.ArrayLike | None) -> None:
         )
 
 
-def _has_rows(data: Any, network: Network) -> bool:
-    """Tell whether batches bring enough rows to hold some out."""
-    count = 0
-    for _, weights in _checked_batches(data, network):
-        count += int(np.count_nonzero(weights))
-        if count >= MIN_ROWS_TO_HOLD_OUT:
-            return True
-    return False
+def _gathered(data: Any, network: Network) -> tuple[FloatArray, FloatArray] | None:
+    """Keep batches that together are small, so that they are walked once; None if they are not."""
+    parts, rows = [], 0
+    for part in _checked_batches(data, network):
+        parts.append(part)
+        rows += len(part[0])
+        if rows * network.n_features > GATHERED_NUMBERS:
+            return None
+    tables, weights = zip(*parts, strict=True)
+    return np.concatenate(tables), np.concatenate(weights)
 
 
 def sample_columns(data: Any) -> tuple[str, ...] | None:
@@ -76,8 +84,21 @@ def sample_columns(data: Any) -> tuple[str, ...] | None:
         return frame_columns(next(stream(), None))
     if not _is_batches(data):
         return frame_columns(data)
+    _check_new_iterators(data)
     first = next(iter(data() if callable(data) else data), None) if _again(data) else None
     return frame_columns(first[0] if isinstance(first, tuple) else first)
+
+
+def _check_new_iterators(data: Any) -> None:
+    """Refuse a function that hands out the same iterator again, of which batches would be lost."""
+    if callable(data) and (first := data()) is data() and iter(first) is first:
+        raise InvalidInputError(
+            "The function returns the same iterator each time that it is called.",
+            where="data",
+            expected="a new iterator for each walk over the batches",
+            found=type(first).__name__,
+            remedy="make the iterator inside the function: data=lambda: read()",
+        )
 
 
 def _again(data: Any) -> bool:

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.folds import FOLDS, Batch, Rows, Sample
+from nn2poly.conversion.folds import FOLDS, Batch, Rows
+from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.propagation import STRETCH, WILD, stretched_batches
 from nn2poly.conversion.summary import Summary
 from nn2poly.formula.evaluate import term_values
@@ -52,17 +53,13 @@ class Moments:
         return Moments(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
-def correct(poly: Polynomial, network: Network, sample: Sample, summary: Summary) -> Polynomial:
+def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     """Refit the coefficients to what is left of the network's outputs, where that helps.
 
     Parameters
     ----------
     poly
         The polynomial, in any coordinates, folded or not.
-    network
-        The true network.
-    sample, summary
-        The data, and what a first pass over them told.
 
     Returns
     -------
@@ -70,10 +67,11 @@ def correct(poly: Polynomial, network: Network, sample: Sample, summary: Summary
         The same one when there are too many terms or too few rows, or when held-out folds
         gain little.
     """
+    sample, summary = problem.sample, problem.summary
     enough = summary.n_rows >= max(MIN_ROWS, ROWS_PER_TERM * poly.n_terms)
     if poly.n_terms > MAX_TERMS or not enough:
         return poly
-    left = _Left(poly, network, FOLDS if poly.n_terms <= ALL_FOLDS_TERMS else 2)
+    left = _Left(poly, problem.network, FOLDS if poly.n_terms <= ALL_FOLDS_TERMS else 2)
     moments = sample.over(left.moments, add)
     for batch, share in stretched_batches(sample, summary, poly.max_order, poly.n_features):
         moments = moments + left.stretched_moments(batch, share, summary)
@@ -102,7 +100,8 @@ class _Left:
 
     def stretched_moments(self, batch: Batch, share: float, summary: Summary) -> Moments:
         """Ask a little beyond the sample too; two-valued inputs have no beyond."""
-        factor = np.where(_two_valued(self.poly, summary), 1.0, STRETCH)
+        factor = np.full(self.poly.n_features, STRETCH)
+        factor[[j for places in self.poly.inputs.indicators() for j in places]] = 1.0
         X = summary.center + factor * (batch.X - summary.center)
         with np.errstate(all="ignore"):
             truth = self._truth(X)
@@ -123,7 +122,7 @@ class _Left:
         ends: npt.NDArray[np.intp],
         truth: FloatArray,
     ) -> None:
-        terms = term_values(self.poly.terms, (X - self.poly.center) / self.poly.scale)
+        terms = term_values(self.poly.terms, self.poly.inputs.to_working(X))
         left = truth - terms @ self.poly.coefficients
         places = ends if self.n_folds == FOLDS else ends[[0, 1, FOLDS]]
         for fold, (begin, end) in enumerate(pairwise(places.tolist())):
@@ -133,12 +132,6 @@ class _Left:
             total.cross[fold] += weighted.T @ left[here]
             total.square[fold] += weights[here] @ left[here] ** 2
             total.weight[fold] += weights[here].sum()
-
-
-def _two_valued(poly: Polynomial, summary: Summary) -> npt.NDArray[np.bool_]:
-    """Tell the inputs that were folded: their coordinates are 0 at one end and 1 at the other."""
-    low, high = ((end - poly.center) / poly.scale for end in (summary.seen_low, summary.seen_high))
-    return np.asarray((low == 0.0) & (high == 1.0))
 
 
 def _solve(moments: Moments) -> FloatArray | None:

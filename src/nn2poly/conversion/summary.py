@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.conversion.folds import HELD_OUT, Rows, Sample, dealt
+from nn2poly.conversion.folds import HELD_OUT, Rows, Sample, spread
 from nn2poly.errors import InvalidInputError
 
 # Held-out rows that are kept for the card, and first rows that are shown.
@@ -81,7 +81,7 @@ _Look = tuple["_Moments", "_Moments", "_Kept", FloatArray]
 def _look(rows: Rows) -> _Look:
     fitted, everything, kept, first = _Moments(), _Moments(), _Kept(), np.zeros((0, 0))
     for X, weights, index in rows.numbered():
-        numbers = dealt(index)
+        numbers = spread(index)
         fit = numbers >= (HELD_OUT if rows.hold_out else 0.0)
         everything.add(X, weights)
         if fit.any():

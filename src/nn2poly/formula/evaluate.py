@@ -224,11 +224,12 @@ def term_values(terms: Terms, z: FloatArray) -> FloatArray:
     """Evaluate each term on each row: the (n, n_terms) matrix, for few terms or few rows."""
     out = np.empty((len(z), len(terms)), dtype=z.dtype)
     for here, variables in terms.by_degree():
-        out[:, here] = _products(variables, z)
+        out[:, here] = products(variables, z)
     return out
 
 
-def _products(variables: IntArray, z: FloatArray) -> FloatArray:
+def products(variables: IntArray, z: FloatArray) -> FloatArray:
+    """Multiply columns of z (n, p) as terms (m, degree) say: array (n, m)."""
     values = np.ones((len(z), len(variables)), dtype=z.dtype)
     for column in variables.T:
         values *= z[:, column]

@@ -14,9 +14,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
 import nn2poly as n2p
-from nn2poly.algebra.quadratic import Quadratic
-from nn2poly.conversion import remainder as module
-from nn2poly.conversion.remainder import _Left, _left_out, _quadratic, _ridge, _spectrum
+from nn2poly.algebra.terms import Graded
+from nn2poly.conversion import quadratic as module
+from nn2poly.conversion.correction import Correction
+from nn2poly.conversion.quadratic import _Left, _left_out, _quadratic, _ridge, _spectrum
 
 
 def uniform(n, p, seed=0, reach=1.0):
@@ -24,15 +25,10 @@ def uniform(n, p, seed=0, reach=1.0):
 
 
 def added(pnet, seed=0):
-    """Give a polynomial network a remainder that is not small."""
+    """Give a polynomial network a correction that is not small."""
     rng, p, k = np.random.default_rng(seed), pnet.network.n_features, pnet.network.n_outputs
-    half = rng.normal(size=(k, p, p))
-    quadratic = Quadratic(rng.normal(size=k), rng.normal(size=(p, k)), half + half.swapaxes(1, 2))
-    return replace(pnet, remainder=quadratic if pnet.max_order > 1 else _line(quadratic))
-
-
-def _line(quadratic):
-    return Quadratic(quadratic.constant, quadratic.linear, np.zeros_like(quadratic.matrix))
+    terms = Graded(p, min(pnet.max_order, 2))
+    return replace(pnet, correction=Correction(terms, rng.normal(size=(len(terms), k))))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +39,7 @@ def network(make_network):
 @pytest.fixture(scope="module")
 def pnet(network):
     found = n2p.polynomial_network(network, 3, data=uniform(300, 6))
-    assert found.remainder is not None
+    assert found.correction is not None
     return found
 
 
@@ -68,7 +64,7 @@ def trained(X, y, activation):
 def test_new_digits_are_followed_better(digits, order):
     network, X, new = digits
     with_it = n2p.polynomial_network(network, order, data=X)
-    without = replace(with_it, remainder=None)
+    without = replace(with_it, correction=None)
     errors = [1.0 - n2p.fidelity(network, found, new).r2 for found in (with_it, without)]
     assert errors[0] < 0.95 * errors[1]
 
@@ -106,9 +102,9 @@ def test_rows_whose_columns_do_not_go_together_are_followed_no_worse(digits, ord
     truth, found = network.predict(mixed), n2p.polynomial_network(network, order, data=X)
     with_it, without = (
         np.mean((p.outputs_by_order(mixed)[-1] - truth) ** 2)
-        for p in (found, replace(found, remainder=None))
+        for p in (found, replace(found, correction=None))
     )
-    assert found.remainder is not None
+    assert found.correction is not None
     assert with_it < without
 
 
@@ -198,20 +194,18 @@ def test_batches_and_partitions_give_the_same(network, pnet):
     X = uniform(300, 6)
     for data in ([X[:100], X[100:130], X[130:]], dask.array.from_array(X, chunks=(90, 6))):
         found = n2p.polynomial_network(network, 3, data=data)
-        for name in ("constant", "linear", "matrix"):
-            expected = getattr(pnet.remainder, name)
-            np.testing.assert_allclose(getattr(found.remainder, name), expected, atol=1e-9)
+        expected = pnet.correction.coefficients
+        np.testing.assert_allclose(found.correction.coefficients, expected, atol=1e-9)
 
 
 def test_the_unit_of_the_weights_does_not_matter(digits):
     network, X, _ = digits
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
     one, other = (
-        n2p.polynomial_network(network, 2, data=X, sample_weight=unit * weights).remainder
+        n2p.polynomial_network(network, 2, data=X, sample_weight=unit * weights).correction
         for unit in (1.0, 1000.0)
     )
-    for name in ("constant", "linear", "matrix"):
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-8)
+    np.testing.assert_allclose(one.coefficients, other.coefficients, atol=1e-8)
 
 
 # ---- when there is none -------------------------------------------------------------------
@@ -219,27 +213,27 @@ def test_the_unit_of_the_weights_does_not_matter(digits):
 
 def test_none_without_refit_or_with_many_rows_or_many_inputs(network, monkeypatch):
     X = uniform(300, 6)
-    assert n2p.polynomial_network(network, 3, data=X, refit=False).remainder is None
-    assert n2p.polynomial_network(network, 3, data=uniform(2600, 6)).remainder is None
+    assert n2p.polynomial_network(network, 3, data=X, refit=False).correction is None
+    assert n2p.polynomial_network(network, 3, data=uniform(2600, 6)).correction is None
     monkeypatch.setattr(module, "MAX_NUMBERS", 71)
-    assert n2p.polynomial_network(network, 3, data=X).remainder is None
+    assert n2p.polynomial_network(network, 3, data=X).correction is None
     monkeypatch.setattr(module, "MAX_NUMBERS", 72)
-    assert n2p.polynomial_network(network, 3, data=X).remainder is not None
+    assert n2p.polynomial_network(network, 3, data=X).correction is not None
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_none_where_nothing_is_left(make_network, order):
     line = make_network(0, (3, 4, 1), "linear")
-    assert n2p.polynomial_network(line, order, data=uniform(100, 3)).remainder is None
+    assert n2p.polynomial_network(line, order, data=uniform(100, 3)).correction is None
 
 
 def test_constant_inputs_have_no_part_in_it(digits):
     network, X, _ = digits
     dark = np.flatnonzero(np.ptp(X, axis=0) == 0)
     assert len(dark)
-    found = n2p.polynomial_network(network, 2, data=X).remainder
-    np.testing.assert_array_equal(found.linear[dark], 0.0)
-    np.testing.assert_array_equal(found.matrix[:, dark], 0.0)
+    found = n2p.polynomial_network(network, 2, data=X).correction
+    for here, rows in found.terms.by_degree():
+        np.testing.assert_array_equal(found.coefficients[here][np.isin(rows, dark).any(axis=1)], 0)
 
 
 # ---- the regression -----------------------------------------------------------------------
@@ -290,8 +284,8 @@ def test_the_quadratic_is_the_ridge_regression(shape, order, monkeypatch):
     kernel = (1.0 + left.z @ left.z.T / left.z.shape[1]) ** order
     ridge = 0.1 * np.sum(left.weights * np.diag(kernel)) / len(left.z)
     dual = solved(left.z, left.values, left.weights, ridge, order)
-    np.testing.assert_allclose(found.value(left.z), kernel @ dual, rtol=1e-6, atol=1e-8)
-    direct = _quadratic(left.z, dual, order).value(left.z)
+    np.testing.assert_allclose(found.values(left.z), kernel @ dual, rtol=1e-6, atol=1e-8)
+    direct = _quadratic(left.z, dual, order).values(left.z)
     np.testing.assert_allclose(direct, kernel @ dual, atol=1e-10)
 
 

@@ -1,4 +1,4 @@
-"""The last refit mends what the layers could not, and is left out where it does not help."""
+"""The refit of the terms adds what the layers could not, and is left out where it does not help."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
-from nn2poly.conversion import correction
+from nn2poly.conversion import refit
 
 LEVELS = 6
 
@@ -31,28 +31,30 @@ def rows():
 
 @pytest.fixture(scope="module")
 def pair(network, rows):
-    """Convert with and without the last refit."""
-    without = n2p.polynomial_network(network, 2, data=rows)
+    """Convert with and without the refit of the terms."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(refit, "MAX_TERMS", 0)
+        without = n2p.convert(network, 2, data=rows)
     return n2p.convert(network, 2, data=rows), without
 
 
 def test_new_rows_are_followed_better(network, pair):
     new = one_hot_rows(4000, seed=1)
     inside = ~np.any((new < pair[0].low) | (new > pair[0].high), axis=1)
-    mended, without = (n2p.fidelity(network, p, new[inside]).r2 for p in pair)
-    assert mended > without + 0.02
+    refitted, without = (n2p.fidelity(network, p, new[inside]).r2 for p in pair)
+    assert refitted > without + 0.02
 
 
 def test_the_card_is_that_of_the_refitted_polynomial(network, rows, pair):
-    mended, without = pair
-    assert mended.card.r2 > without.card.r2
-    assert mended.card.n_rows == without.card.n_rows
-    assert mended.card.per_layer == without.card.per_layer
+    refitted, without = pair
+    assert refitted.card.r2 > without.card.r2
+    assert refitted.card.n_rows == without.card.n_rows
+    assert refitted.card.per_layer == without.card.per_layer
     # The row of the largest error is counted in the data that were passed.
-    name, output = next(iter(mended.card.per_output.items()))
+    name, output = next(iter(refitted.card.per_output.items()))
     row = rows[[output.worst_row]]
-    column = mended.output_names.index(name)
-    error = network.predict(row)[0, column] - mended.predict(row)[0, column]
+    column = refitted.output_names.index(name)
+    error = network.predict(row)[0, column] - refitted.predict(row)[0, column]
     assert abs(error) == pytest.approx(output.max_error)
 
 
@@ -65,8 +67,21 @@ def test_it_is_left_out_on_request_and_with_kept_layers(network, rows):
     np.testing.assert_allclose(kept.coefficients, last, atol=1e-12)
 
 
+def test_every_way_to_convert_gives_the_same_function(network, rows):
+    """The refit is part of the factored form, and of kept layers."""
+    formula = n2p.convert(network, 2, data=rows)
+    factored = n2p.polynomial_network(network, 2, data=rows)
+    kept = n2p.convert(network, 2, data=rows, keep_layers=True)
+    size = np.abs(formula.predict(rows)).max()
+    for other in (factored, factored.expand(), kept):
+        np.testing.assert_allclose(other.predict(rows), formula.predict(rows), atol=1e-9 * size)
+    term = (0, 3)
+    assert factored.coefficient(term) == pytest.approx(factored.expand().coefficient(term))
+    assert factored.card.r2 == pytest.approx(formula.card.r2)
+
+
 def test_too_many_terms_are_left_alone(monkeypatch, network, rows):
-    monkeypatch.setattr(correction, "MAX_TERMS", 10)
+    monkeypatch.setattr(refit, "MAX_TERMS", 10)
     found = n2p.convert(network, 2, data=rows, binary=False)
     expected = n2p.polynomial_network(network, 2, data=rows).expand()
     np.testing.assert_array_equal(found.coefficients, expected.coefficients)
@@ -87,7 +102,7 @@ def test_a_polynomial_that_leaves_nothing_is_left_alone(make_network):
 
 @pytest.mark.parametrize("all_folds", [True, False])
 def test_parts_elsewhere_give_the_same(monkeypatch, network, rows, all_folds):
-    monkeypatch.setattr(correction, "ALL_FOLDS_TERMS", 600 if all_folds else 5)
+    monkeypatch.setattr(refit, "ALL_FOLDS_TERMS", 600 if all_folds else 5)
     expected = n2p.convert(network, 2, data=rows)
     found = n2p.convert(network, 2, data=dask.array.from_array(rows, chunks=(700, rows.shape[1])))
     scale = np.abs(expected.coefficients).max()
