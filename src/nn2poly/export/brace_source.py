@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from nn2poly.export.horner import Node, check_writable, expressions, used_variables
 from nn2poly.export.names import function_names, remarks
-from nn2poly.export.writing import Notation, standardise, write
+from nn2poly.export.writing import Notation, spelled, write
 from nn2poly.formula.polynomial import Polynomial
+
+# Without fmin and fmax, C needs no library.
+C = Notation(
+    repr,
+    "x[{}]".format,
+    language="c",
+    bounds="({x} < {low} ? {low} : {x} > {high} ? {high} : {x})",
+)
+JAVASCRIPT = Notation(
+    repr,
+    "x[{}]".format,
+    language="javascript",
+    bounds="Math.min(Math.max({x}, {low}), {high})",
+)
 
 
 def c(poly: Polynomial) -> dict[str, str]:
@@ -42,7 +56,7 @@ def c(poly: Polynomial) -> dict[str, str]:
     }
     <BLANKLINE>
     """
-    return _functions(poly, "double {}(const double *x)\n{{", "const double", "(void)x;")
+    return _functions(poly, C, "double {}(const double *x)\n{{", "const double", "(void)x;")
 
 
 def javascript(poly: Polynomial) -> dict[str, str]:
@@ -78,24 +92,27 @@ def javascript(poly: Polynomial) -> dict[str, str]:
     }
     <BLANKLINE>
     """
-    return _functions(poly, "function {}(x) {{", "const", "")
+    return _functions(poly, JAVASCRIPT, "function {}(x) {{", "const", "")
 
 
-def _functions(poly: Polynomial, head: str, constant: str, unused: str) -> dict[str, str]:
+def _functions(
+    poly: Polynomial, notation: Notation, head: str, constant: str, unused: str
+) -> dict[str, str]:
     check_writable(poly)
     functions = function_names(poly)
     result = {}
     for name, tree in expressions(poly):
-        lines = _body(poly, tree, constant, unused)
+        lines = _body(poly, tree, notation, constant, unused)
         body = "".join(f"    {line}\n" for line in lines)
         result[name] = f"{_comment(poly, name)}\n{head.format(functions[name])}\n{body}}}\n"
     return result
 
 
-def _body(poly: Polynomial, tree: Node, constant: str, unused: str) -> list[str]:
+def _body(
+    poly: Polynomial, tree: Node, notation: Notation, constant: str, unused: str
+) -> list[str]:
     used = used_variables(tree)
-    raw = Notation(repr, "x[{}]".format)
-    own = {i: standardise(f"x[{i}]", i, poly, raw) for i in used}
+    own = {i: spelled(f"x[{i}]", poly.inputs.coordinates[i], notation) for i in used}
     names = {i: f"x[{i}]" if own[i] == f"x[{i}]" else f"z{i}" for i in used}
     steps = [f"{constant} {names[i]} = {own[i]};" for i in used if names[i] != own[i]]
     text = write(tree, Notation(repr, names.__getitem__), indent=8)

@@ -10,7 +10,7 @@ from itertools import accumulate
 from nn2poly.arguments import listed
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import check_writable, expressions
-from nn2poly.export.writing import Notation, inlined, standardise, write
+from nn2poly.export.writing import Notation, inlined, spelled, write
 from nn2poly.formula.polynomial import Polynomial
 
 # Excel's own limits for a formula.
@@ -27,7 +27,7 @@ def _number(value: float) -> str:
     return repr(value).removesuffix(".0").replace("e", "E")
 
 
-COMPACT = Notation(_number, str, gap="")
+COMPACT = Notation(_number, str, gap="", language="excel", bounds="MIN(MAX({x},{low}),{high})")
 
 
 def excel(
@@ -77,7 +77,8 @@ def excel(
 
 def _formulas(poly: Polynomial, references: list[str]) -> dict[str, str]:
     shifted = inlined(poly)
-    own = [(cell, standardise(cell, i, shifted, COMPACT)) for i, cell in enumerate(references)]
+    pairs = zip(references, shifted.inputs.coordinates, strict=True)
+    own = [(cell, spelled(cell, coordinate, COMPACT)) for cell, coordinate in pairs]
     values = [z if z == cell else f"({z})" for cell, z in own]
     notation = Notation(_number, values.__getitem__, gap="")
     return {name: "=" + write(tree, notation) for name, tree in expressions(shifted)}

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
+from math import isinf
 
 import numpy as np
 
 from nn2poly.algebra.terms import Term
 from nn2poly.arguments import check_count
 from nn2poly.export.horner import check_writable
+from nn2poly.export.writing import spelling_of
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import Coordinate
+from nn2poly.inputs.functions import Function, Identity
 
 ESCAPES = {
     "\\": r"{\backslash}",
@@ -70,7 +74,7 @@ def latex(poly: Polynomial, *, digits: int = 4, width: int = 80) -> dict[str, st
     digits = check_count(digits, where="digits")
     width = check_count(width, where="width")
     raw = [symbol(name) for name in poly.feature_names]
-    moved = (poly.center != 0) | (poly.scale != 1)
+    moved = [not coordinate.is_plain for coordinate in poly.inputs.coordinates]
     own = [f"z_{{{x}}}" if m else x for x, m in zip(raw, moved, strict=True)]
     terms = list(poly.terms)
     result = {}
@@ -80,7 +84,8 @@ def latex(poly: Polynomial, *, digits: int = 4, width: int = 80) -> dict[str, st
         parts = [(float(values[k]), _product(terms[k], own)) for k in kept] or [(0.0, "")]
         used = sorted({i for k in kept for i in terms[k] if moved[i]})
         lines = _sum_lines(symbol(name), parts, digits, width)
-        lines += [f"{own[i]} ={{}}& {_definition(raw[i], i, poly, digits)}" for i in used]
+        coordinates = poly.inputs.coordinates
+        lines += [f"{own[i]} ={{}}& {_definition(raw[i], coordinates[i], digits)}" for i in used]
         body = " \\\\\n".join(lines)
         result[name] = f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
     return result
@@ -156,13 +161,23 @@ def _visible(text: str) -> int:
     return len(re.sub(r"\\[A-Za-z]+|[{}\\^_]", "", text))
 
 
-def _definition(feature: str, i: int, poly: Polynomial, digits: int) -> str:
-    center, scale = float(poly.center[i]), float(poly.scale[i])
+def _definition(feature: str, coordinate: Coordinate, digits: int) -> str:
+    center, scale = coordinate.center, coordinate.scale
+    text = _curved(feature, coordinate.function, digits)
     sign = "+" if center < 0 else "-"
-    shifted = f"{feature} {sign} {_number(abs(center), digits)}" if center else feature
+    shifted = f"{text} {sign} {_number(abs(center), digits)}" if center else text
     if scale == 1:
         return shifted
     return f"{f'({shifted})' if center else shifted} / {_bracketed(_number(scale, digits))}"
+
+
+def _curved(text: str, function: Function, digits: int) -> str:
+    """Hold a feature at its bounds, those that bind, and apply its function."""
+    for end, name in ((function.low, "max"), (function.high, "min")):
+        if not isinf(end):
+            bound = ("-" if end < 0 else "") + _number(abs(end), digits)
+            text = rf"\{name}({text},\, {bound})"
+    return text if isinstance(function, Identity) else spelling_of(function, "latex").format(x=text)
 
 
 def _bracketed(number: str) -> str:

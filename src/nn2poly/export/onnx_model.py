@@ -8,6 +8,7 @@ F_{Q-1} the monomials of degree Q - 1, is one matrix product and one weighted su
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.monomials import count_terms, first_and_rest, starts
-from nn2poly.algebra.terms import offsets
+from nn2poly.algebra.monomials import first_and_rest, starts
+from nn2poly.algebra.terms import Listed, is_nearly_full, offsets
 from nn2poly.errors import InvalidInputError, MissingDependencyError
 from nn2poly.export.horner import check_polynomial
 from nn2poly.files import write_whole
 from nn2poly.formula.evaluate import DENSE_BELOW
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import Inputs
+from nn2poly.inputs.functions import Function, Identity
 
 OPSET, IR_VERSION = 17, 8
 INPUT, OUTPUT = "X", "Y"
@@ -152,9 +155,8 @@ def _metadata(poly: Polynomial) -> dict[str, str]:
 
 
 def _polynomial_nodes(graph: _Graph, poly: Polynomial) -> None:
-    z = _standardised(graph, poly)
-    basis = count_terms(poly.n_features, poly.max_order)
-    is_dense = basis <= DENSE_BELOW * poly.n_terms
+    z = _coordinates(graph, poly.inputs)
+    is_dense = is_nearly_full(poly.terms, DENSE_BELOW)
     intercept, parts = _dense_parts(graph, poly, z) if is_dense else _sparse_parts(graph, poly, z)
     if not parts:  # a constant: zero times the input gives it a row for every row
         zeros = graph.constant(np.zeros((poly.n_features, poly.n_outputs)))
@@ -165,12 +167,34 @@ def _polynomial_nodes(graph: _Graph, poly: Polynomial) -> None:
     graph.apply("Add", total, graph.constant(intercept), output=OUTPUT)
 
 
-def _standardised(graph: _Graph, poly: Polynomial) -> str:
-    shifted = graph.apply("Sub", INPUT, graph.constant(poly.center))
-    if poly.n_features > 1:
-        return graph.apply("Div", shifted, graph.constant(poly.scale))
+def _coordinates(graph: _Graph, inputs: Inputs) -> str:
+    """Apply the coordinate of every feature: a tensor (n, p)."""
+    functions = [coordinate.function for coordinate in inputs.coordinates]
+    shifted = graph.apply("Sub", _curved(graph, functions), graph.constant(inputs.center))
+    if inputs.n_features > 1:
+        return graph.apply("Div", shifted, graph.constant(inputs.scale))
     # onnxruntime moves a division by one number into the product behind it, as a float32.
-    return graph.apply("MatMul", shifted, graph.constant([1 / poly.scale]))
+    return graph.apply("MatMul", shifted, graph.constant([1 / inputs.scale]))
+
+
+def _curved(graph: _Graph, functions: Sequence[Function]) -> str:
+    """Hold features at their bounds and apply their functions, columns of a kind together."""
+    tensor = INPUT
+    if any(function.is_bounded for function in functions):
+        largest = np.finfo(np.float64).max
+        low, high = (
+            np.clip([getattr(function, end) for function in functions], -largest, largest)
+            for end in ("low", "high")
+        )
+        tensor = graph.apply("Max", tensor, graph.constant(low))
+        tensor = graph.apply("Min", tensor, graph.constant(high))
+    if all(isinstance(function, Identity) for function in functions):
+        return tensor
+    columns = []
+    for j, function in enumerate(functions):
+        column = graph.columns(tensor, [j])
+        columns.append(graph.apply(function.onnx, column) if function.onnx else column)
+    return graph.apply("Concat", *columns, axis=1)
 
 
 def _dense_parts(graph: _Graph, poly: Polynomial, z: str) -> tuple[npt.NDArray[Any], list[str]]:
@@ -179,7 +203,8 @@ def _dense_parts(graph: _Graph, poly: Polynomial, z: str) -> tuple[npt.NDArray[A
     begin = offsets(p, order)
     _check_bytes(poly, 8 * k * p * begin[order])
     full = np.zeros((begin[-1], k))
-    full[slice(None) if poly.positions is None else poly.positions] = poly.coefficients
+    kept = poly.terms.positions() if isinstance(poly.terms, Listed) else slice(None)
+    full[kept] = poly.coefficients
     features, parts = z, []
     for degree in range(1, order + 1):
         block = full[begin[degree] : begin[degree + 1]]

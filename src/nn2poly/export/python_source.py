@@ -6,8 +6,11 @@ import keyword
 
 from nn2poly.export.horner import Node, check_writable, expressions, used_variables
 from nn2poly.export.names import function_names, identifiers, remarks
-from nn2poly.export.writing import Notation, standardise, write
+from nn2poly.export.writing import Notation, spelled, write
 from nn2poly.formula.polynomial import Polynomial
+
+# Arrays and columns of a frame have a method for it, numbers do not.
+BOUNDS = '({x}.clip({low}, {high}) if hasattr({x}, "clip") else min(max({x}, {low}), {high}))'
 
 
 def python(poly: Polynomial) -> dict[str, str]:
@@ -60,9 +63,12 @@ def _function(
         for argument, name in zip(arguments, poly.feature_names, strict=True)
         if argument != name
     ]
-    notation = Notation(repr, arguments.__getitem__)
+    notation = Notation(repr, arguments.__getitem__, bounds=BOUNDS)
     # An argument becomes its own standardised value: no second set of names to keep apart.
-    own = {arguments[i]: standardise(arguments[i], i, poly, notation) for i in used_variables(tree)}
+    own = {
+        arguments[i]: spelled(arguments[i], poly.inputs.coordinates[i], notation)
+        for i in used_variables(tree)
+    }
     steps = [f"{name} = {value}" for name, value in own.items() if name != value]
     text = write(tree, notation, indent=8)
     result = f"return (\n        {text}\n    )" if "\n" in text else f"return {text}"

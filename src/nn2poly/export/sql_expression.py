@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import check_writable, expressions, used_variables
-from nn2poly.export.writing import Notation, inlined, standardise, write
+from nn2poly.export.writing import Notation, inlined, spelled, write
 from nn2poly.formula.polynomial import Polynomial
 
 
@@ -14,7 +14,9 @@ def _number(value: float) -> str:
     return text if "e" in text else text.removesuffix(".0") + "e0"
 
 
-COMPACT = Notation(_number, str, gap="")
+# CASE leaves NULL as it is, which LEAST and GREATEST of many engines do not.
+BOUNDS = "CASE WHEN {x} < {low} THEN {low} WHEN {x} > {high} THEN {high} ELSE {x} END"
+COMPACT = Notation(_number, str, gap="", language="sql", bounds=f"({BOUNDS})")
 
 
 def sql(poly: Polynomial) -> dict[str, str]:
@@ -53,7 +55,8 @@ def sql(poly: Polynomial) -> dict[str, str]:
     check_writable(poly)
     quoted = [_quoted(name) for name in poly.feature_names]
     shifted = inlined(poly)
-    own = [standardise(name, i, shifted, COMPACT) for i, name in enumerate(quoted)]
+    pairs = zip(quoted, shifted.inputs.coordinates, strict=True)
+    own = [spelled(name, coordinate, COMPACT) for name, coordinate in pairs]
     columns = [z if z == x else f"({z})" for z, x in zip(own, quoted, strict=True)]
     notation = Notation(_number, columns.__getitem__)
     return {name: write(tree, notation, indent=0) for name, tree in expressions(shifted)}
@@ -109,7 +112,7 @@ def sql_select(poly: Polynomial, table: str) -> str:
 
 def _cast_column(poly: Polynomial, i: int) -> str:
     column = f"CAST({_quoted(poly.feature_names[i])} AS DOUBLE PRECISION)"
-    return standardise(column, i, poly, COMPACT)
+    return spelled(column, poly.inputs.coordinates[i], COMPACT)
 
 
 def _quoted(name: str) -> str:

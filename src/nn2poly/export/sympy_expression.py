@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import Any
 
 from nn2poly.errors import MissingDependencyError
 from nn2poly.export.horner import Factored, Monomial, Node, expressions, used_variables
+from nn2poly.export.writing import spelling_of
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import Coordinate
+from nn2poly.inputs.functions import Identity
 
 
 def sympy(poly: Polynomial) -> dict[str, Any]:
@@ -49,16 +53,26 @@ def sympy(poly: Polynomial) -> dict[str, Any]:
             "export.sympy() needs SymPy, which is not installed.",
             remedy='pip install "nn2poly[sympy]"',
         ) from error
-    trees = dict(expressions(poly))
+    trees, coordinates = dict(expressions(poly)), poly.inputs.coordinates
     # SymPy would turn (x - center) / scale into x / scale - center / scale, which cancels.
     with distribute(False):
-        own = {i: _standardised(poly, i, library) for i in used_variables(*trees.values())}
+        own = {
+            i: _spelled(library.Symbol(poly.feature_names[i]), coordinates[i], library)
+            for i in used_variables(*trees.values())
+        }
         return {name: _build(tree, own, library) for name, tree in trees.items()}
 
 
-def _standardised(poly: Polynomial, i: int, library: Any) -> Any:
-    symbol = library.Symbol(poly.feature_names[i])
-    center, scale = float(poly.center[i]), float(poly.scale[i])
+def _spelled(symbol: Any, coordinate: Coordinate, library: Any) -> Any:
+    """Give the coordinate of one feature."""
+    function = coordinate.function
+    if not isinf(function.low):
+        symbol = library.Max(symbol, library.Float(function.low))
+    if not isinf(function.high):
+        symbol = library.Min(symbol, library.Float(function.high))
+    if not isinstance(function, Identity):
+        symbol = getattr(library, spelling_of(function, "sympy"))(symbol)
+    center, scale = coordinate.center, coordinate.scale
     shifted = symbol - library.Float(center) if center else symbol
     return shifted if scale == 1 else shifted / library.Float(scale)
 

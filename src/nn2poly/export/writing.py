@@ -7,17 +7,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import Factored, Monomial, Node, Sum
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import Coordinate
+from nn2poly.inputs.functions import Function, Identity
 
 WIDTH = 96
 # Numbers of more decades than this, up or down, are not multiplied: doubles end at 308.
 MAX_DECADES = 300
+LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
 class Notation:
-    """How a language spells a number (not negative) and a variable; ``gap`` goes around signs.
+    """How a language spells a number (not negative) and a variable.
+
+    Parameters
+    ----------
+    number, variable
+        Give the text of a number, and of the variable of a number.
+    gap
+        Goes around signs.
+    language
+        Key of the spellings of `nn2poly.inputs.functions`.
+    bounds
+        How a value is held at two bounds, with ``{x}``, ``{low}`` and ``{high}``.
 
     Examples
     --------
@@ -29,23 +44,55 @@ class Notation:
     number: Callable[[float], str]
     variable: Callable[[int], str]
     gap: str = " "
+    language: str = "python"
+    bounds: str = ""
+
+    def signed(self, value: float) -> str:
+        """Spell a number of either sign."""
+        text = self.number(abs(value))
+        return f"(-{text})" if value < 0 else text
 
 
-def standardise(text: str, feature: int, poly: Polynomial, notation: Notation) -> str:
-    """Spell (x - center) / scale of one feature, ``text`` itself where that is the same.
+def spelled(text: str, coordinate: Coordinate, notation: Notation) -> str:
+    """Spell the coordinate of one feature, ``text`` itself where that is the same.
 
     Examples
     --------
-    >>> poly = Polynomial([[0.0]], 0, list("abc"), center=[-2.0, 2.0, 0.0], scale=[5.0, 1.0, 1.0])
-    >>> [standardise("x", i, poly, Notation(repr, str)) for i in range(3)]
+    >>> parts = Coordinate(-2.0, 5.0), Coordinate(2.0), Coordinate()
+    >>> [spelled("x", part, Notation(repr, str)) for part in parts]
     ['(x + 2.0)/5.0', 'x - 2.0', 'x']
     """
-    center, scale = float(poly.center[feature]), float(poly.scale[feature])
+    center, scale = coordinate.center, coordinate.scale
+    text = _curved(text, coordinate.function, notation)
     sign = "+" if center < 0 else "-"
     shifted = f"{text}{notation.gap}{sign}{notation.gap}{notation.number(abs(center))}"
     if scale == 1:
         return shifted if center else text
     return f"{f'({shifted})' if center else text}/{notation.number(scale)}"
+
+
+def _curved(text: str, function: Function, notation: Notation) -> str:
+    """Hold a value at its bounds and apply the function."""
+    if function.is_bounded:
+        # The largest double stands for a bound that does not bind.
+        low, high = (min(max(end, -LARGEST), LARGEST) for end in (function.low, function.high))
+        ends = {"low": notation.signed(low), "high": notation.signed(high)}
+        text = notation.bounds.format(x=text, **ends)
+    if isinstance(function, Identity):
+        return text
+    return spelling_of(function, notation.language).format(x=text)
+
+
+def spelling_of(function: Function, language: str) -> str:
+    """Look up how a language writes a function."""
+    if language not in function.spelling:
+        raise InvalidInputError(
+            f"The function {function.kind!r} of a column cannot be written in {language}.",
+            where="poly.inputs",
+            expected=f"one of {', '.join(function.spelling) or 'no language'}",
+            remedy="export to another language, or convert without that transform",
+        )
+    return function.spelling[language]
 
 
 def inlined(poly: Polynomial) -> Polynomial:
@@ -61,10 +108,11 @@ def inlined(poly: Polynomial) -> Polynomial:
     (array([1.  , 1.  , 0.75]), array([20.]), array([1.]))
     """
     sizes = np.log10(np.abs(poly.coefficients[poly.coefficients != 0]))
-    reach = poly.max_order * np.abs(np.log10(poly.scale)).max()
+    scales = poly.inputs.scale
+    reach = poly.max_order * np.abs(np.log10(scales)).max()
     if sizes.size and np.abs(sizes).max() + reach > MAX_DECADES:
         return poly
-    return poly.rebase(center=poly.center)
+    return poly.rebase(center=poly.inputs.center)
 
 
 def write(node: Node, notation: Notation, *, indent: int | None = None) -> str:

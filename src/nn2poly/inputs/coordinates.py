@@ -35,8 +35,8 @@ class Coordinate:
 
     @property
     def is_affine(self) -> bool:
-        """Say that there is no function but a shift and a scale."""
-        return isinstance(self.function, Identity)
+        """Say that there is no function but a shift and a scale, and no bound."""
+        return isinstance(self.function, Identity) and not self.function.is_bounded
 
     def values(self, x: FloatArray) -> FloatArray:
         """Change raw values to the coordinate."""

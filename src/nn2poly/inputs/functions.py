@@ -1,8 +1,9 @@
-"""The curves that a column may go through before the algebra sees it.
+"""The curves that a feature may go through before the algebra sees it.
 
-Each function is one class: what it does to numbers, its slope, the image of an interval, how it
-is written in a formula and in every language of `nn2poly.export`, and how it is stored. A new one
-is added here and nowhere else: write the class, and put it into `FUNCTIONS`.
+Each function is one class: what it does to numbers, its slope, how it is written in a formula and
+in every language of `nn2poly.export`, and how it is stored. A new one is added here and nowhere
+else: write the class, and put it into `FUNCTIONS`. Every function may have bounds: a value
+outside is held at the nearer one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from math import inf, isinf, isnan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,28 +22,58 @@ from nn2poly.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Function(ABC):
-    """An increasing function of one number.
+    """An increasing function of one number, held at its bounds.
 
     ``spelling`` says how each language of `nn2poly.export` writes it, with ``{x}`` for the
-    argument; the parameters of the function may stand there too. A language that is not named
-    cannot write it. ``onnx`` is the operator that applies it.
+    argument, already held at the bounds. ``onnx`` is the operator that applies it.
+
+    Parameters
+    ----------
+    low, high
+        Bounds; infinite ones do not bind.
     """
+
+    low: float = -inf
+    high: float = inf
 
     kind: ClassVar[str]
     spelling: ClassVar[Mapping[str, str]] = {}
     onnx: ClassVar[str] = ""
 
-    @abstractmethod
-    def values(self, x: FloatArray) -> FloatArray:
-        """Apply it to every entry."""
+    def __post_init__(self) -> None:
+        if isnan(self.low) or isnan(self.high) or not self.low < self.high:
+            raise InvalidInputError(
+                "The bounds of a column are empty.",
+                expected="a low bound below the high one",
+                found=f"{self.low} … {self.high}",
+            )
 
     @abstractmethod
-    def slopes(self, x: FloatArray) -> FloatArray:
-        """Give its derivative at every entry."""
+    def curve(self, x: FloatArray) -> FloatArray:
+        """Apply the function to entries within the bounds."""
+
+    @abstractmethod
+    def curve_slopes(self, x: FloatArray) -> FloatArray:
+        """Give its derivative at entries within the bounds."""
 
     @abstractmethod
     def text(self, name: str) -> str:
         """Write it as people read it: ``log(income)``."""
+
+    @property
+    def is_bounded(self) -> bool:
+        """Say that a bound binds."""
+        return not (isinf(self.low) and isinf(self.high))
+
+    def values(self, x: FloatArray) -> FloatArray:
+        """Apply it to every entry."""
+        return self.curve(np.clip(x, self.low, self.high)) if self.is_bounded else self.curve(x)
+
+    def slopes(self, x: FloatArray) -> FloatArray:
+        """Give its derivative at every entry; 0 outside the bounds."""
+        inside = (x >= self.low) & (x <= self.high)
+        slopes = self.curve_slopes(np.clip(x, self.low, self.high))
+        return np.where(inside, slopes, 0.0)
 
     def image(self, low: float, high: float) -> tuple[float, float]:
         """Give the interval that an interval is mapped to."""
@@ -49,27 +81,28 @@ class Function(ABC):
         return float(ends[0]), float(ends[1])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data for a file."""
-        return {"kind": self.kind, **asdict(self)}
+        """Give plain data for a file; an infinite bound is None."""
+        fields = {k: None if v in (-inf, inf) else v for k, v in asdict(self).items()}
+        return {"kind": self.kind, **fields}
 
 
 @dataclass(frozen=True)
 class Identity(Function):
-    """The column as it is.
+    """The feature as it is, within its bounds.
 
     Examples
     --------
-    >>> Identity().values(np.array([2.0])), Identity().text("rm")
-    (array([2.]), 'rm')
+    >>> Identity(high=3.0).values(np.array([2.0, 1e12])), Identity().text("rm")
+    (array([2., 3.]), 'rm')
     """
 
     kind: ClassVar[str] = "identity"
 
-    def values(self, x: FloatArray) -> FloatArray:
+    def curve(self, x: FloatArray) -> FloatArray:
         """Give every entry back."""
         return x
 
-    def slopes(self, x: FloatArray) -> FloatArray:
+    def curve_slopes(self, x: FloatArray) -> FloatArray:
         """Give 1 everywhere."""
         return np.ones_like(x)
 
@@ -87,8 +120,8 @@ def function_from(data: Any) -> Function:
 
     Examples
     --------
-    >>> function_from({"kind": "identity"})
-    Identity()
+    >>> function_from({"kind": "identity", "low": 0.0, "high": None})
+    Identity(low=0.0, high=inf)
     """
     fields = dict(data)
     kind = fields.pop("kind", None)
@@ -99,4 +132,6 @@ def function_from(data: Any) -> Function:
             found=repr(kind),
             remedy="upgrade nn2poly: pip install --upgrade nn2poly",
         )
+    for bound, endless in (("low", -inf), ("high", inf)):
+        fields[bound] = endless if fields[bound] is None else float(fields[bound])
     return FUNCTIONS[kind](**fields)
