@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nn2poly.algebra.quadratic import Quadratic
+from nn2poly.algebra.terms import Graded
 from nn2poly.formula.evaluate import term_values
-from nn2poly.formula.terms import Terms
 
 shapes = {
     "seed": st.integers(0, 2**32 - 1),
@@ -31,7 +31,7 @@ def drawn(seed, p, k):
 def test_its_terms_give_its_values(seed, p, k):
     quadratic, rng = drawn(seed, p, k)
     z = rng.normal(size=(4, p))
-    expected = term_values(Terms(p, 2), z) @ np.concatenate(quadratic.blocks())
+    expected = term_values(Graded(p, 2), z) @ np.concatenate(quadratic.blocks())
     np.testing.assert_allclose(quadratic.value(z), expected, atol=1e-12)
     np.testing.assert_allclose(sum(quadratic.parts(z)), expected, atol=1e-12)
 

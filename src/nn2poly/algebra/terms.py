@@ -164,10 +164,11 @@ class Graded(Terms):
         >>> Graded(2, 1).holds(np.array([0, 2])), Graded(2, 1).holds(np.array([3, -(2**63)]))
         (True, False)
         """
+        if places.ndim != 1 or not places.size:
+            return places.ndim == 1
         # Compared one by one: differences of such integers can overflow.
-        increase = places.ndim == 1 and bool(np.all(places[1:] > places[:-1]))
-        inside = not places.size or bool(places[0] >= 0 and places[-1] < self.ends[-1])
-        return increase and inside
+        increase = np.all(places[1:] > places[:-1])
+        return bool(increase and places[0] >= 0 and places[-1] < self.ends[-1])
 
     def up_to(self, max_order: int) -> Graded:
         """Leave out the terms above an order."""
@@ -423,7 +424,7 @@ def _divisors(
     shift: FloatArray,
 ) -> Iterator[Rows]:
     """Multiply terms (m, k) of the same exponents out: their divisors, degree by degree."""
-    powers = np.array(list(product(*kept)), dtype=np.intp).reshape(-1, len(kept))
+    powers = np.array(list(product(*kept)), dtype=np.intp)
     weight = np.ones((len(variables), len(powers)))
     for j, a, b in zip(variables.T, exponents, powers.T, strict=True):
         binomials = np.array([float(comb(a, c)) for c in range(a + 1)])
