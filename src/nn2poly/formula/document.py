@@ -132,7 +132,7 @@ def _terms_from(body: Any, get_array: GetArray) -> Terms:
         raise damaged("its terms are of a kind that is not known")
     plain_object(body, ("type", "n_features", "blocks"))
     arrays = [get_array(block, INDICES) for block in plain_list(body["blocks"])]
-    blocks = [a if a.size else a.reshape(len(a), d) for d, a in enumerate(arrays)]
+    blocks = [a if len(a) else a.reshape(0, d) for d, a in enumerate(arrays)]
     return _check_listed(Listed(plain_count(body["n_features"]), tuple(blocks)))
 
 
