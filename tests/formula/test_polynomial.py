@@ -18,8 +18,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from nn2poly.algebra.monomials import count_terms
+from nn2poly.algebra.terms import Listed
 from nn2poly.errors import InvalidInputError, TooManyTermsError, UnknownTermError
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import Inputs
 from nn2poly.memory import available_bytes
 
 
@@ -130,6 +132,49 @@ def test_a_center_that_is_not_one_finite_number_per_feature_is_refused(center):
 def test_positions_that_are_not_increasing_places_of_the_basis_are_refused(positions):
     error = refused(lambda: Polynomial(ZEROS[:2], 1, ["a", "b"], positions=positions))
     assert "positions" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("whole", "part"),
+    [
+        ("inputs", {"feature_names": ["a", "b"]}),
+        ("inputs", {"center": [1.0, 0.0]}),
+        ("inputs", {"scale": 2.0}),
+        ("inputs", {"low": [0.0, 0.0], "high": [1.0, 1.0]}),
+        ("terms", {"max_order": 1}),
+        ("terms", {"positions": [0, 1, 2]}),
+        ("outputs", {"output_names": ["y"]}),
+        ("outputs", {"classes": [0, 1]}),
+        ("outputs", {"link": "sigmoid"}),
+    ],
+    ids=str,
+)
+def test_parts_beside_the_whole_are_refused_and_not_ignored(whole, part):
+    poly = Polynomial(ZEROS, 1, ["a", "b"])
+    assert refused(lambda: dataclasses.replace(poly, **part)).where == whole
+    assert dataclasses.replace(poly, card=None).terms == poly.terms
+
+
+def test_terms_and_deviations_that_do_not_fit_are_refused():
+    inputs = Inputs.of(["a", "b"])
+    terms = Listed.of([(), (0,)], 3)
+    assert refused(lambda: Polynomial(ZEROS[:2], terms=terms, inputs=inputs)).where == "terms"
+    for bad in ([[1.0]], [1.0, 2.0, 3.0], [[1.0, 1.0]] * 3, [[np.nan]] * 3, "x"):
+        error = refused(lambda bad=bad: Polynomial(ZEROS, 1, ["a", "b"], deviations=bad))
+        assert error.where == "deviations"
+
+
+def test_what_terms_contributed_is_known_until_they_are_rewritten():
+    poly = Polynomial([[1.0], [3.0], [2.0]], 1, ["a", "b"], deviations=[[0.0], [0.5], [0.25]])
+    assert poly.prune(2).deviations.ravel().tolist() == [0.0, 0.5]
+    assert poly.truncate(1).deviations.ravel().tolist() == [0.0, 0.5, 0.25]
+    assert poly.rebase(1.0).deviations is None
+    assert poly.fold([["a"]]).deviations is None
+
+
+def test_names_may_come_in_any_ordered_container():
+    for names in (np.array(["a", "b"]), pd.Index(["a", "b"]), ("a", "b")):
+        assert Polynomial(ZEROS, 1, names).feature_names == ("a", "b")
 
 
 def test_names_of_outputs_default_to_y_or_numbered_ys():

@@ -24,7 +24,7 @@ from nn2poly.algebra.terms import (
     offsets,
     substitute_listed,
 )
-from nn2poly.arguments import check_count, check_order, real_array
+from nn2poly.arguments import check_alone, check_count, check_order, real_array
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError, NN2PolyError, StorageError, UnknownTermError
@@ -126,13 +126,22 @@ class Polynomial:
         if inputs is None:
             names = () if feature_names is None else feature_names
             inputs = Inputs.of(names, None, center, scale, low, high)
+        else:
+            given = (feature_names, center, scale, low, high)
+            check_alone("inputs", given, (None, 0.0, 1.0, None, None))
         if terms is None:
             terms = _terms(inputs.n_features, max_order, positions)
+        else:
+            check_alone("terms", (max_order, positions), (None, None))
+        if outputs is None:
+            outputs = Outputs.of(output_names, width, classes, link)
+        else:
+            check_alone("outputs", (output_names, classes, link), (None, None, "identity"))
         fields = {
             "coefficients": values,
             "terms": terms,
             "inputs": inputs,
-            "outputs": outputs or Outputs.of(output_names, width, classes, link),
+            "outputs": outputs,
             "layers": tuple(layers),
             "card": card,
             "deviations": None if deviations is None else _numbers(deviations, "deviations"),
@@ -236,7 +245,8 @@ class Polynomial:
         feature_names
             All features, used or not.
         **options
-            ``output_names``, ``classes``, ``link``, ``center``, ``scale``.
+            ``output_names``, ``classes``, ``link``, ``center``, ``scale`` …, as for
+            `Polynomial`; or ``inputs``, ``outputs``.
 
         Examples
         --------
@@ -258,7 +268,8 @@ class Polynomial:
         order, width = max([1, *map(len, parsed)]), values.shape[1]
         parts = zip(rows, values[:, None, :], strict=True)
         listed_terms, summed = collect(parts, len(feature_names), width, order)
-        return cls(summed, None, feature_names, terms=listed_terms, **options)
+        names = None if "inputs" in options else feature_names
+        return cls(summed, None, names, terms=listed_terms, **options)
 
     @property
     def n_features(self) -> int:
