@@ -75,6 +75,23 @@ def check_choice(value: object, choices: Sequence[str], *, name: str) -> str:
     )
 
 
+def check_alone(whole: str, parts: Sequence[Any], defaults: Sequence[Any]) -> None:
+    """Refuse an argument beside others in whose place it stands: they would be ignored.
+
+    Examples
+    --------
+    >>> check_alone("inputs", (0.0, None), (0.0, None))
+    """
+    if all(np.array_equal(part, plain) for part, plain in zip(parts, defaults, strict=True)):
+        return
+    raise InvalidInputError(
+        f"{whole} and arguments in whose place it stands were given together.",
+        where=whole,
+        expected=f"{whole} alone, or the others",
+        remedy=f"change {whole} instead: see its methods",
+    )
+
+
 def default_names(prefix: str, count: int) -> tuple[str, ...]:
     """Count from 1 after the prefix; a single output is plain ``"y"``.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nn2poly.arguments import check_choice, check_names
 from nn2poly.arrays import FloatArray
 from nn2poly.links import LINKS, labels, probabilities
+from nn2poly.plain import plain_flag, plain_list, plain_object, plain_texts
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,9 @@ class Outputs:
     @classmethod
     def from_dict(cls, data: Any) -> Outputs:
         """Rebuild outputs from `to_dict`."""
-        if set(data) != {"names", "classes", "link", "named"} or not isinstance(
-            data["named"], bool
-        ):
-            raise ValueError("the fields of the outputs are not those of the format")
-        outputs = cls.of(data["names"], len(data["names"]), data["classes"], data["link"])
-        return replace(outputs, named=data["named"])
+        fields = plain_object(data, ("names", "classes", "link", "named"))
+        names, classes = plain_texts(fields["names"]), fields["classes"]
+        if classes is not None and any(isinstance(c, list | dict) for c in plain_list(classes)):
+            raise ValueError("a class is not a label")
+        outputs = cls.of(names, max(1, len(names)), classes, fields["link"])
+        return replace(outputs, named=plain_flag(fields["named"]))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nn2poly.algebra.monomials import count_terms, monomials
+from nn2poly.algebra.terms import Graded, Listed, offsets
 from nn2poly.formula import evaluate
 from nn2poly.formula.evaluate import (
     evaluate_blocks,
@@ -19,7 +20,6 @@ from nn2poly.formula.evaluate import (
     term_values,
 )
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import Terms, offsets
 
 shapes = st.tuples(st.integers(1, 6), st.integers(0, 5), st.integers(1, 4), st.integers(1, 40))
 
@@ -48,9 +48,9 @@ def test_blocks_evaluate_to_the_brute_force_sum(shape, seed):
     p, order, k, n = shape
     rng = np.random.default_rng(seed)
     coefficients, z = rng.normal(size=(count_terms(p, order), k)), rng.normal(size=(n, p))
-    expected = brute_force(Terms(p, order), coefficients, z)
+    expected = brute_force(Graded(p, order), coefficients, z)
     found = evaluate_blocks(blocks_of(coefficients, p, order), z)
-    scale = brute_force(Terms(p, order), np.abs(coefficients), np.abs(z)).max()
+    scale = brute_force(Graded(p, order), np.abs(coefficients), np.abs(z)).max()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * scale)
 
 
@@ -60,7 +60,7 @@ def test_sparse_terms_evaluate_to_the_brute_force_sum(shape, seed):
     rng = np.random.default_rng(seed)
     total = count_terms(p, order)
     kept = np.sort(rng.choice(total, size=rng.integers(1, total + 1), replace=False))
-    terms = Terms(p, order, kept)
+    terms = Graded(p, order).at(kept)
     coefficients, z = rng.normal(size=(len(kept), k)), rng.normal(size=(n, p))
     scale = brute_force(terms, np.abs(coefficients), np.abs(z)).max()
     np.testing.assert_allclose(
@@ -73,7 +73,7 @@ def test_sparse_terms_evaluate_to_the_brute_force_sum(shape, seed):
 
 def test_term_values_are_the_products_of_their_variables():
     z = np.array([[2.0, 3.0], [-1.0, 0.5]])
-    assert term_values(Terms(2, 2), z).tolist() == [
+    assert term_values(Graded(2, 2), z).tolist() == [
         [1.0, 2.0, 3.0, 4.0, 6.0, 9.0],
         [1.0, -1.0, 0.5, 1.0, -0.5, 0.25],
     ]
@@ -99,7 +99,7 @@ def test_the_tiles_leave_no_term_out(monkeypatch, p, tile, kept):
     coefficients, z = rng.normal(size=(count_terms(p, 3), 2)), rng.normal(size=(6, p))
     found = evaluate_blocks(blocks_of(coefficients, p, 3), z)
     np.testing.assert_allclose(
-        found, brute_force(Terms(p, 3), coefficients, z), rtol=1e-11, atol=1e-11
+        found, brute_force(Graded(p, 3), coefficients, z), rtol=1e-11, atol=1e-11
     )
 
 
@@ -107,13 +107,13 @@ def test_the_tiles_leave_no_term_out(monkeypatch, p, tile, kept):
 def test_batches_meet_without_a_gap(n):
     rng = np.random.default_rng(n)
     coefficients, z = rng.normal(size=(count_terms(2, 2), 1)), rng.normal(size=(n, 2))
-    expected = brute_force(Terms(2, 2), coefficients, z)
+    expected = brute_force(Graded(2, 2), coefficients, z)
     np.testing.assert_allclose(
         evaluate_blocks(blocks_of(coefficients, 2, 2), z), expected, rtol=1e-12, atol=1e-12
     )
     kept = np.array([0, 2, 4])
-    sparse = evaluate_terms(Terms(2, 2, kept), coefficients[kept], z)
-    expected = brute_force(Terms(2, 2, kept), coefficients[kept], z)
+    sparse = evaluate_terms(Graded(2, 2).at(kept), coefficients[kept], z)
+    expected = brute_force(Graded(2, 2).at(kept), coefficients[kept], z)
     np.testing.assert_allclose(sparse, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -137,3 +137,24 @@ def test_predicting_with_a_pruned_polynomial_never_allocates_rows_times_terms():
     pruned, X = poly.prune(2_000), rng.normal(size=(n, p))
     assert 8 * n * pruned.n_terms > 300e6
     assert peak_megabytes(lambda: pruned.predict(X)) < 60
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3))
+def test_terms_of_any_order_in_many_features_evaluate_to_the_brute_force_sum(seed, k):
+    rng = np.random.default_rng(seed)
+    chosen = [tuple(np.sort(rng.integers(0, 500, size=d)).tolist()) for d in (0, 1, 3, 10, 10)]
+    terms = Listed.of(chosen, 500)
+    coefficients, z = rng.normal(size=(len(terms), k)), rng.normal(size=(7, 500))
+    scale = brute_force(terms, np.abs(coefficients), np.abs(z)).max()
+    found = evaluate_terms(terms, coefficients, z)
+    np.testing.assert_allclose(
+        found, brute_force(terms, coefficients, z), rtol=0, atol=1e-13 * scale
+    )
+
+
+@pytest.mark.parametrize("max_order", [0, 3])
+def test_no_terms_evaluate_to_zero(max_order):
+    terms = Listed.of([], 4, max_order)
+    found = evaluate_terms(terms, np.zeros((0, 2)), np.ones((3, 4)))
+    np.testing.assert_array_equal(found, np.zeros((3, 2)))
+    assert term_values(terms, np.ones((3, 4))).shape == (3, 0)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from nn2poly.algebra.monomials import count_terms
+from nn2poly.algebra.terms import Graded, Listed
+from nn2poly.formula.fold import fold_terms
 from nn2poly.formula.polynomial import Polynomial
 
 
@@ -55,3 +57,32 @@ def test_a_pruned_polynomial_folds_too():
     poly = random_polynomial(rng, 5, 3).prune(20)
     X = np.hstack([rng.normal(size=(50, 3)), rng.integers(2, size=(50, 2))])
     np.testing.assert_allclose(poly.fold([[3], [4]]).predict(X), poly.predict(X), atol=1e-12)
+
+
+def test_terms_of_high_order_in_many_features_fold_where_they_stand():
+    """x0³ x1² x7 with binary x0, x7 is x0 x1² x7; x3 x4 of one factor vanishes."""
+    terms = Listed.of([(0, 0, 0, 1, 1, 7), (0, 1, 1, 7), (3, 4), (499,) * 10, ()], 500)
+    values = np.array([[1.0], [2.0], [4.0], [8.0], [16.0]])  # in the order of the terms
+    assert list(terms)[1] == (3, 4)
+    found, sums = fold_terms(terms, values, [[0], [7], [3, 4], [499]])
+    assert list(found) == [(), (499,), (0, 1, 1, 7)]
+    assert sums.ravel().tolist() == [1.0, 16.0, 4.0 + 8.0]
+    assert isinstance(found, Listed)
+    assert (found.n_features, found.max_order) == (500, 10)
+
+
+def test_nothing_to_fold_keeps_every_term():
+    values = np.arange(10.0)[:, None]
+    found, sums = fold_terms(Graded(3, 2), values, [])
+    assert found == Graded(3, 2)
+    np.testing.assert_array_equal(sums, values)
+
+
+def test_no_terms_fold_to_no_terms():
+    found, sums = fold_terms(Listed.of([], 3, 2), np.zeros((0, 2)), [[0, 1]], [(1, 2)])
+    assert (len(found), sums.shape) == (0, (0, 2))
+
+
+def test_products_of_two_features_that_are_never_both_1_vanish():
+    found, _ = fold_terms(Graded(3, 2), np.ones((10, 1)), [[0], [1], [2]], [(0, 2)])
+    assert list(found) == [(), (0,), (1,), (2,), (0, 1), (1, 2)]

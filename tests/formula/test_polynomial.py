@@ -17,10 +17,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-import nn2poly as n2p
 from nn2poly.algebra.monomials import count_terms
+from nn2poly.algebra.terms import Listed
 from nn2poly.errors import InvalidInputError, TooManyTermsError, UnknownTermError
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import Inputs
 from nn2poly.memory import available_bytes
 
 
@@ -123,10 +124,57 @@ def test_a_center_that_is_not_one_finite_number_per_feature_is_refused(center):
     assert "center" in str(refused(lambda: Polynomial(ZEROS, 1, ["a", "b"], center=center)))
 
 
-@pytest.mark.parametrize("positions", [[2, 0], [1, 1], [1, 7], [-1, 1], [0.5, 1.5], [[0, 1]], "ab"])
+@pytest.mark.parametrize(
+    "positions",
+    [[2, 0], [1, 1], [1, 7], [-1, 1], [0.5, 1.5], [[0, 1]], "ab", [2, -(2**63)], np.uint64([2, 0])],
+    ids=str,
+)
 def test_positions_that_are_not_increasing_places_of_the_basis_are_refused(positions):
     error = refused(lambda: Polynomial(ZEROS[:2], 1, ["a", "b"], positions=positions))
     assert "positions" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("whole", "part"),
+    [
+        ("inputs", {"feature_names": ["a", "b"]}),
+        ("inputs", {"center": [1.0, 0.0]}),
+        ("inputs", {"scale": 2.0}),
+        ("inputs", {"low": [0.0, 0.0], "high": [1.0, 1.0]}),
+        ("terms", {"max_order": 1}),
+        ("terms", {"positions": [0, 1, 2]}),
+        ("outputs", {"output_names": ["y"]}),
+        ("outputs", {"classes": [0, 1]}),
+        ("outputs", {"link": "sigmoid"}),
+    ],
+    ids=str,
+)
+def test_parts_beside_the_whole_are_refused_and_not_ignored(whole, part):
+    poly = Polynomial(ZEROS, 1, ["a", "b"])
+    assert refused(lambda: dataclasses.replace(poly, **part)).where == whole
+    assert dataclasses.replace(poly, card=None).terms == poly.terms
+
+
+def test_terms_and_deviations_that_do_not_fit_are_refused():
+    inputs = Inputs.of(["a", "b"])
+    terms = Listed.of([(), (0,)], 3)
+    assert refused(lambda: Polynomial(ZEROS[:2], terms=terms, inputs=inputs)).where == "terms"
+    for bad in ([[1.0]], [1.0, 2.0, 3.0], [[1.0, 1.0]] * 3, [[np.nan]] * 3, "x"):
+        error = refused(lambda bad=bad: Polynomial(ZEROS, 1, ["a", "b"], deviations=bad))
+        assert error.where == "deviations"
+
+
+def test_what_terms_contributed_is_known_until_they_are_rewritten():
+    poly = Polynomial([[1.0], [3.0], [2.0]], 1, ["a", "b"], deviations=[[0.0], [0.5], [0.25]])
+    assert poly.prune(2).deviations.ravel().tolist() == [0.0, 0.5]
+    assert poly.truncate(1).deviations.ravel().tolist() == [0.0, 0.5, 0.25]
+    assert poly.rebase(1.0).deviations is None
+    assert poly.fold([["a"]]).deviations is None
+
+
+def test_names_may_come_in_any_ordered_container():
+    for names in (np.array(["a", "b"]), pd.Index(["a", "b"]), ("a", "b")):
+        assert Polynomial(ZEROS, 1, names).feature_names == ("a", "b")
 
 
 def test_names_of_outputs_default_to_y_or_numbered_ys():
@@ -151,11 +199,18 @@ def test_no_field_can_be_set(name):
         setattr(random_polynomial(0), name, None)
 
 
-@pytest.mark.parametrize("name", ["coefficients", "center", "scale", "positions"])
+@pytest.mark.parametrize("name", ["coefficients", "center", "scale"])
 def test_no_array_can_be_written_to(name):
     poly = random_polynomial(0).prune(5)
     with pytest.raises(ValueError, match="read-only"):
         getattr(poly, name)[0] = 7.0
+
+
+def test_positions_are_a_copy_that_changes_nothing():
+    poly = random_polynomial(0).prune(5)
+    before = list(poly.terms)
+    poly.positions[:] = 0
+    assert list(poly.terms) == before
 
 
 @pytest.mark.parametrize("name", ["coefficients", "center", "scale", "positions"])
@@ -732,9 +787,15 @@ def test_a_misspelt_option_is_not_swallowed():
         Polynomial.from_terms(["a"], [1.0], ["a"], centre=1.0)
 
 
-def test_a_term_whose_place_no_integer_can_count_is_refused():
-    names = [f"v{i}" for i in range(100)]
-    refused(lambda: Polynomial.from_terms([(0,) * 30], [1.0], names), n2p.NN2PolyError)
+@pytest.mark.parametrize(("p", "order"), [(100, 30), (500, 10)])
+def test_a_term_whose_place_no_integer_can_count_is_like_any_other(p, order):
+    names = [f"v{i}" for i in range(p)]
+    poly = Polynomial.from_terms([(3,) * order, "v1 v2", "1"], [2.0, 3.0, 5.0], names)
+    X = np.ones((1, p))
+    X[0, :4] = 7.0, 10.0, 11.0, 1.5
+    assert poly.predict(X)[0] == pytest.approx(5.0 + 3.0 * 110.0 + 2.0 * 1.5**order, rel=1e-14)
+    assert poly.coefficient(f"v3^{order}") == 2.0
+    assert poly.term_names() == ["1", "v1 v2", f"v3^{order}"]
 
 
 def test_unknown_features_in_terms_are_refused_with_the_near_match():

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nn2poly.errors import InvalidInputError, InvalidNetworkError
+from nn2poly.inputs import Column, Inputs
 from nn2poly.network.network import BATCH_ROWS, Layer, Network
+from nn2poly.outputs import Outputs
 
 FUNCTIONS = {
     "linear": lambda u: u,
@@ -347,3 +349,73 @@ def test_the_repr_is_the_chain_of_widths_and_activations():
     )
     assert (network.n_features, network.n_outputs) == (3, 2)
     assert (network.layers[0].n_inputs, network.layers[0].n_outputs) == (3, 5)
+
+
+# --- inputs and outputs as wholes ------------------------------------------------------------
+
+
+def mixed_inputs():
+    return Inputs((Column("age"), Column.factor("sex", ["male", "female"]))).around(
+        [30.0, 0.0, 0.0], [10.0, 1.0, 1.0]
+    )
+
+
+def mixed_network():
+    return Network(
+        [Layer([[1.0], [10.0], [20.0]], [0.5])],
+        inputs=mixed_inputs(),
+        outputs=Outputs.of(["risk"], 1, ["no", "yes"], "sigmoid"),
+    )
+
+
+def test_a_network_reads_tables_as_its_columns_say():
+    frame = pd.DataFrame({"sex": ["female", "male"], "age": [40, 30]})
+    network = mixed_network()
+    assert network.predict(frame).tolist() == [21.5, 10.5]
+    assert network.predict([[40.0, 0.0, 1.0], [30.0, 1.0, 0.0]]).tolist() == [21.5, 10.5]
+    assert network.feature_names == ("age", "sex=male", "sex=female")
+    assert network.output_names == ("risk",)
+    assert (network.classes, network.link) == (("no", "yes"), "sigmoid")
+
+
+def test_columns_and_outputs_are_kept_in_other_coordinates_and_under_other_names():
+    network = mixed_network()
+    moved = network.recentered(1.0, 2.0)
+    assert [column.kind for column in moved.inputs.columns] == ["number", "factor"]
+    assert moved.outputs == network.outputs
+    X = [[40.0, 0.0, 1.0], [35.0, 1.0, 0.0]]
+    np.testing.assert_allclose(moved.predict(X), network.predict(X), rtol=1e-13)
+    named = network.named(["years", "gender=male", "gender=female"], ["odds"])
+    assert [column.name for column in named.inputs.columns] == ["years", "gender"]
+    assert (named.output_names, named.link) == (("odds",), "sigmoid")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"inputs": Inputs.of(["a"])},
+        {"outputs": Outputs.of(None, 2)},
+        {"inputs": Inputs.of(["a", "b", "c"])},
+    ],
+    ids=str,
+)
+def test_inputs_and_outputs_that_do_not_fit_the_layers_are_refused(options):
+    error = refused(lambda: small_network(**options))
+    assert error.expected == "2 features and 1 outputs"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"inputs": Inputs.of(["a", "b"]), "feature_names": ["a", "b"]},
+        {"inputs": Inputs.of(["a", "b"]), "center": 1.0},
+        {"inputs": Inputs.of(["a", "b"]), "scale": [1.0, 2.0]},
+        {"outputs": Outputs.of(None, 1), "output_names": ["y"]},
+        {"outputs": Outputs.of(None, 1), "classes": [0, 1]},
+        {"outputs": Outputs.of(None, 1), "link": "sigmoid"},
+    ],
+    ids=lambda options: str(list(options)),
+)
+def test_parts_beside_the_whole_are_refused_and_not_ignored(options):
+    error = refused(lambda: small_network(**options), InvalidInputError)
+    assert error.where == next(iter(options))

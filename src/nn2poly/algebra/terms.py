@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, product
-from math import comb
+from math import comb, prod
 from typing import Any, overload
 
 import numpy as np
 
 from nn2poly.algebra.monomials import count_degree, count_terms, monomials, rank, unrank
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.memory import check_terms
 
 Term = tuple[int, ...]
 # Rows (n, d) of sorted feature indices, and what belongs to each, (n, …).
@@ -155,6 +156,20 @@ class Graded(Terms):
         ]
         return Listed(self.n_features, tuple(blocks))
 
+    def holds(self, places: IntArray) -> bool:
+        """Tell whether an array is one of increasing places of these terms.
+
+        Examples
+        --------
+        >>> Graded(2, 1).holds(np.array([0, 2])), Graded(2, 1).holds(np.array([3, -(2**63)]))
+        (True, False)
+        """
+        if places.ndim != 1 or not places.size:
+            return places.ndim == 1
+        # Compared one by one: differences of such integers can overflow.
+        increase = np.all(places[1:] > places[:-1])
+        return bool(increase and places[0] >= 0 and places[-1] < self.ends[-1])
+
     def up_to(self, max_order: int) -> Graded:
         """Leave out the terms above an order."""
         return Graded(self.n_features, min(max_order, self.max_order))
@@ -182,7 +197,13 @@ class Listed(Terms):
     """
 
     n_features: int
-    blocks: tuple[IntArray, ...] = field(repr=False)
+    blocks: tuple[IntArray, ...]
+
+    def __post_init__(self) -> None:
+        views = tuple(block.view() for block in self.blocks)
+        for view in views:
+            view.setflags(write=False)
+        object.__setattr__(self, "blocks", views)
 
     @classmethod
     def of(cls, terms: Iterable[Term], n_features: int, max_order: int | None = None) -> Listed:
@@ -362,29 +383,58 @@ def substitute_listed(
     >>> substitute_listed(square, np.ones((1, 1)), np.array([2.0]), np.array([1.0]))[1].ravel()
     array([1., 4., 4.])
     """
-    parts = [
-        part
+    groups = [
+        (variables, exponents, coefficients[here][places])
         for here, rows in terms.by_degree()
         for places, variables, exponents in patterns(rows)
-        for part in _divisors(variables, exponents, coefficients[here][places], factor, shift)
+    ]
+    kept = [_kept(variables, exponents, shift) for variables, exponents, _ in groups]
+    n = sum(
+        len(group[0]) * prod(map(len, powers)) for group, powers in zip(groups, kept, strict=True)
+    )
+    check_terms(
+        n,
+        24 * n * (terms.max_order + coefficients.shape[1]),
+        what="This polynomial in other coordinates",
+        remedy="drop the longest terms first: truncate or prune",
+    )
+    parts = [
+        part
+        for (variables, exponents, values), powers in zip(groups, kept, strict=True)
+        for part in _divisors(variables, exponents, powers, values, factor, shift)
     ]
     return collect(parts, terms.n_features, coefficients.shape[1], terms.max_order)
+
+
+def _kept(variables: IntArray, exponents: tuple[int, ...], shift: FloatArray) -> list[range]:
+    """List the powers that each variable of terms (m, k) may have in a divisor.
+
+    A variable that is not shifted keeps its own: no divisor without it.
+    """
+    moved = np.any(shift[variables] != 0.0, axis=0).tolist()
+    return [range(0 if some else a, a + 1) for a, some in zip(exponents, moved, strict=True)]
 
 
 def _divisors(
     variables: IntArray,
     exponents: tuple[int, ...],
+    kept: list[range],
     coefficients: FloatArray,
     factor: FloatArray,
     shift: FloatArray,
 ) -> Iterator[Rows]:
-    """Multiply terms (m, k) of the same exponents out, one divisor at a time."""
-    for kept in product(*(range(a + 1) for a in exponents)):
-        weight = np.ones(len(variables))
-        for j, a, b in zip(variables.T, exponents, kept, strict=True):
-            weight *= comb(a, b) * shift[j] ** (a - b) * factor[j] ** b
-        # A variable that is not shifted keeps its power: no divisor without it.
-        real = weight != 0.0
-        if real.any():
-            times = np.array(kept, dtype=np.intp)
-            yield np.repeat(variables[real], times, axis=1), coefficients[real] * weight[real, None]
+    """Multiply terms (m, k) of the same exponents out: their divisors, degree by degree."""
+    powers = np.array(list(product(*kept)), dtype=np.intp)
+    weight = np.ones((len(variables), len(powers)))
+    for j, a, b in zip(variables.T, exponents, powers.T, strict=True):
+        binomials = np.array([float(comb(a, c)) for c in range(a + 1)])
+        weight *= binomials[b] * shift[j, None] ** (a - b) * factor[j, None] ** b
+    degrees = powers.sum(axis=1)
+    for degree in np.unique(degrees).tolist():
+        here = np.flatnonzero(degrees == degree)
+        # Which of the k variables stands where in the divisor.
+        numbers = np.tile(np.arange(len(kept)), len(here))
+        slots = np.repeat(numbers, powers[here].ravel()).reshape(len(here), degree)
+        term, divisor = np.nonzero(weight[:, here])
+        values = coefficients[term] * weight[term, here[divisor]][:, None]
+        yield variables[term[:, None], slots[divisor]], values

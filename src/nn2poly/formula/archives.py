@@ -187,7 +187,7 @@ def _member_begin(source: Path, header_offset: int) -> int:
 def _getter(arrays: list[Any]) -> Any:
     def get(value: Any, dtype: str) -> Any:
         place = value["array"]
-        if not isinstance(place, int) or place not in range(len(arrays)):
+        if type(place) is not int or place not in range(len(arrays)):
             raise damaged("an array is missing")
         if arrays[place].dtype != np.dtype(dtype):
             raise damaged("an array is of another type than the format's")

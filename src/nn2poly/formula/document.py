@@ -12,17 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.algebra.terms import Graded, Listed, Terms
+from nn2poly.arguments import check_order
 from nn2poly.arrays import IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import StorageError
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
+from nn2poly.plain import plain_count, plain_list, plain_object
 
 if TYPE_CHECKING:
     from nn2poly.formula.polynomial import Polynomial
 
 FORMAT, VERSION = "nn2poly polynomial", 2
-FIELDS = {"type", "terms", "inputs", "outputs", "coefficients", "deviations", "card", "layers"}
+FIELDS = ("type", "terms", "inputs", "outputs", "coefficients", "deviations", "card", "layers")
 # What arrays hold on disk, little-endian.
 NUMBERS, INDICES = "<f8", "<i8"
 # Turns what stands for an array in a body into the array; the second argument is its type.
@@ -92,8 +94,8 @@ def from_body(body: Any, get_array: GetArray, version: int = VERSION) -> Documen
     """Turn JSON types back into a document, refusing what is not known."""
     if version != VERSION:
         return OLDER[version](body, get_array)
-    if not isinstance(body, dict) or set(body) != FIELDS or body["type"] != "polynomial":
-        raise damaged("its fields are not those of the format")
+    if plain_object(body, FIELDS)["type"] != "polynomial":
+        raise damaged("it is of a type that is not known")
     outputs, some = Outputs.from_dict(body["outputs"]), body["deviations"]
     return Document(
         _terms_from(body["terms"], get_array),
@@ -102,13 +104,16 @@ def from_body(body: Any, get_array: GetArray, version: int = VERSION) -> Documen
         shaped(get_array(body["coefficients"], NUMBERS), outputs),
         None if some is None else shaped(get_array(some, NUMBERS), outputs),
         None if body["card"] is None else FidelityCard.from_dict(body["card"]),
-        tuple((from_body(a, get_array), from_body(b, get_array)) for a, b in body["layers"]),
+        tuple(
+            (from_body(before, get_array), from_body(after, get_array))
+            for before, after in map(plain_list, plain_list(body["layers"]))
+        ),
     )
 
 
 def shaped(values: Any, outputs: Outputs) -> Any:
     """Give an array without rows its columns back: a list of nothing has lost them."""
-    return values if values.size else np.zeros((0, outputs.count))
+    return values if len(values) else np.zeros((0, outputs.count))
 
 
 def _terms_body(terms: Terms, put_array: Callable[[Any, str], Any]) -> dict[str, Any]:
@@ -119,24 +124,22 @@ def _terms_body(terms: Terms, put_array: Callable[[Any, str], Any]) -> dict[str,
 
 
 def _terms_from(body: Any, get_array: GetArray) -> Terms:
-    if set(body) == {"type", "n_features", "max_order"} and body["type"] == "graded":
-        return Graded(whole_number(body["n_features"]), whole_number(body["max_order"]))
-    if set(body) != {"type", "n_features", "blocks"} or body["type"] != "listed":
+    if body["type"] == "graded":
+        plain_object(body, ("type", "n_features", "max_order"))
+        order = check_order(plain_count(body["max_order"]), lowest=0)
+        return Graded(plain_count(body["n_features"]), order)
+    if body["type"] != "listed":
         raise damaged("its terms are of a kind that is not known")
-    arrays = [get_array(block, INDICES) for block in body["blocks"]]
-    blocks = [a if a.size else a.reshape(len(a), d) for d, a in enumerate(arrays)]
-    return check_listed(Listed(whole_number(body["n_features"]), tuple(blocks)))
+    plain_object(body, ("type", "n_features", "blocks"))
+    arrays = [get_array(block, INDICES) for block in plain_list(body["blocks"])]
+    blocks = [a if len(a) else a.reshape(0, d) for d, a in enumerate(arrays)]
+    return _check_listed(Listed(plain_count(body["n_features"]), tuple(blocks)))
 
 
-def whole_number(value: Any) -> int:
-    """Refuse anything but a plain number of things."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise damaged("a count is not a whole number")
-    return value
-
-
-def check_listed(terms: Listed) -> Listed:
+def _check_listed(terms: Listed) -> Listed:
     """Refuse listed terms that break a rule: shape, range, sorted indices, sorted rows."""
+    if not terms.blocks:
+        raise damaged("its terms have no order")
     for degree, rows in enumerate(terms.blocks):
         shape_fits = rows.ndim == 2 and rows.shape[1] == degree and rows.dtype.kind == "i"
         if not shape_fits or (degree == 0 and len(rows) > 1):

@@ -39,6 +39,7 @@ def fold_terms(
     --------
     For u = 0 or 1, the terms 3 u + 4 u² fold to 7 u:
 
+    >>> from nn2poly.algebra.terms import Graded
     >>> terms, values = fold_terms(Graded(1, 2), np.array([[0.0], [3.0], [4.0]]), [[0]])
     >>> list(terms), values.ravel()
     ([(), (0,)], array([0., 7.]))

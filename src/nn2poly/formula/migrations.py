@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from nn2poly.algebra.terms import Graded, Terms
+from nn2poly.arguments import check_order
 from nn2poly.cards import FidelityCard
 from nn2poly.formula.document import (
     INDICES,
@@ -17,13 +18,12 @@ from nn2poly.formula.document import (
     OLDER,
     Document,
     GetArray,
-    check_listed,
     damaged,
     shaped,
-    whole_number,
 )
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
+from nn2poly.plain import plain_list, plain_object, plain_texts
 
 ARRAYS = ("coefficients", "center", "scale", "low", "high")
 NAMES = ("max_order", "feature_names", "output_names", "classes", "link", "card", "positions")
@@ -31,36 +31,37 @@ NAMES = ("max_order", "feature_names", "output_names", "classes", "link", "card"
 
 def from_version_1(body: Any, get_array: GetArray) -> Document:
     """Read a body of version 1."""
-    if not isinstance(body, dict) or set(body) != {*ARRAYS, *NAMES, "layers"}:
-        raise damaged("its fields are not those of the format")
+    plain_object(body, (*ARRAYS, *NAMES, "layers"))
     arrays: dict[str, Any] = {
         name: None if body[name] is None else get_array(body[name], NUMBERS) for name in ARRAYS
     }
     values = arrays.pop("coefficients")
-    inputs = Inputs.of(body["feature_names"], None, **arrays)
-    outputs = Outputs.of(
-        body["output_names"], len(body["output_names"]), body["classes"], body["link"]
+    inputs = Inputs.of(plain_texts(body["feature_names"]), None, **arrays)
+    outputs = Outputs.from_dict(
+        {
+            "names": body["output_names"],
+            "classes": body["classes"],
+            "link": body["link"],
+            "named": True,
+        }
     )
-    terms = _terms(inputs.n_features, whole_number(body["max_order"]), body["positions"], get_array)
+    terms = _terms(inputs.n_features, body["max_order"], body["positions"], get_array)
     card = None if body["card"] is None else FidelityCard.from_dict(body["card"])
     layers = [
         (from_version_1(before, get_array), from_version_1(after, get_array))
-        for before, after in body["layers"]
+        for before, after in map(plain_list, plain_list(body["layers"]))
     ]
     return Document(terms, inputs, outputs, shaped(values, outputs), None, card, tuple(layers))
 
 
-def _terms(n_features: int, max_order: int, positions: Any, get_array: GetArray) -> Terms:
-    basis = Graded(n_features, max_order)
+def _terms(n_features: int, max_order: Any, positions: Any, get_array: GetArray) -> Terms:
+    basis = Graded(n_features, check_order(max_order, lowest=0))
     if positions is None:
         return basis
     places = get_array(positions, INDICES)
-    inside = places.ndim == 1 and (
-        not places.size or (places.min() >= 0 and places.max() < basis.ends[-1])
-    )
-    if not inside:
+    if not basis.holds(places):
         raise damaged("the positions of its terms are not those of the basis")
-    return check_listed(basis.at(places))
+    return basis.at(places)
 
 
 OLDER[1] = from_version_1

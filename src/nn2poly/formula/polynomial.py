@@ -21,7 +21,7 @@ from nn2poly.algebra.terms import (
     collect,
     substitute_listed,
 )
-from nn2poly.arguments import check_count, check_order, real_array
+from nn2poly.arguments import check_alone, check_count, check_order, real_array
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError, NN2PolyError, StorageError, UnknownTermError
@@ -70,7 +70,7 @@ class Polynomial:
     card
         How closely it follows its network on held-out rows, when that was measured.
     terms, inputs, outputs
-        `Blocks` or `Listed` terms, `Inputs` and `Outputs`, in place of all these but the
+        `Graded` or `Listed` terms, `Inputs` and `Outputs`, in place of all these but the
         coefficients, layers and card.
     deviations
         Array (n_terms, n_outputs): standard deviation of each term's contribution on the data
@@ -112,24 +112,32 @@ class Polynomial:
         terms: Terms | None = None,
         inputs: Inputs | None = None,
         outputs: Outputs | None = None,
-        deviations: FloatArray | None = None,
+        deviations: npt.ArrayLike | None = None,
     ) -> None:
-        # A polynomial mapped from a folder was checked on the way and stays where it is.
-        mapped = is_checked_map(coefficients)
-        values: Any = coefficients if mapped else real_array(coefficients, "coefficients")
+        values = _numbers(coefficients, "coefficients")
         width = values.shape[1] if values.ndim == 2 else 0
         if inputs is None:
-            inputs = Inputs.of(feature_names or (), None, center, scale, low, high)
+            names = () if feature_names is None else feature_names
+            inputs = Inputs.of(names, None, center, scale, low, high)
+        else:
+            given = (feature_names, center, scale, low, high)
+            check_alone("inputs", given, (None, 0.0, 1.0, None, None))
         if terms is None:
             terms = _terms(inputs.n_features, max_order, positions)
+        else:
+            check_alone("terms", (max_order, positions), (None, None))
+        if outputs is None:
+            outputs = Outputs.of(output_names, width, classes, link)
+        else:
+            check_alone("outputs", (output_names, classes, link), (None, None, "identity"))
         fields = {
             "coefficients": values,
             "terms": terms,
             "inputs": inputs,
-            "outputs": outputs or Outputs.of(output_names, width, classes, link),
+            "outputs": outputs,
             "layers": tuple(layers),
             "card": card,
-            "deviations": deviations,
+            "deviations": None if deviations is None else _numbers(deviations, "deviations"),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -143,6 +151,13 @@ class Polynomial:
                 where="coefficients",
                 expected=f"shape ({n}, n_outputs)",
                 found=f"shape {self.coefficients.shape}",
+            )
+        if self.deviations is not None and self.deviations.shape != (n, k):
+            raise InvalidInputError(
+                "The deviations do not fit the terms.",
+                where="deviations",
+                expected=f"shape {(n, k)}, that of the coefficients",
+                found=f"shape {self.deviations.shape}",
             )
         if self.terms.n_features != self.inputs.n_features:
             raise InvalidInputError(
@@ -223,7 +238,8 @@ class Polynomial:
         feature_names
             All features, used or not.
         **options
-            ``output_names``, ``classes``, ``link``, ``center``, ``scale``.
+            ``output_names``, ``classes``, ``link``, ``center``, ``scale`` …, as for
+            `Polynomial`; or ``inputs``, ``outputs``.
 
         Examples
         --------
@@ -245,7 +261,8 @@ class Polynomial:
         order, width = max([1, *map(len, parsed)]), values.shape[1]
         parts = zip(rows, values[:, None, :], strict=True)
         listed_terms, summed = collect(parts, len(feature_names), width, order)
-        return cls(summed, None, feature_names, terms=listed_terms, **options)
+        names = None if "inputs" in options else feature_names
+        return cls(summed, None, names, terms=listed_terms, **options)
 
     @property
     def n_features(self) -> int:
@@ -512,16 +529,18 @@ class Polynomial:
         return display.html(self)
 
 
+def _numbers(values: npt.ArrayLike, name: str) -> Any:
+    """Check an array; one mapped from a folder was checked on the way and stays where it is."""
+    return values if is_checked_map(values) else real_array(values, name)
+
+
 def _terms(n_features: int, max_order: int | None, positions: npt.ArrayLike | None) -> Terms:
     """Make the graded basis, or the part of it at some positions."""
     basis = Graded(n_features, check_order(max_order, lowest=0))
     if positions is None:
         return basis
     places = real_array(positions, "positions", "iu")
-    inside = places.ndim == 1 and (
-        not places.size or (places[0] >= 0 and places[-1] < basis.ends[-1])
-    )
-    if not inside or not np.all(np.diff(places) > 0):
+    if not basis.holds(places):
         raise InvalidInputError(
             "The positions of the terms cannot be used.",
             where="positions",
@@ -573,7 +592,7 @@ def load(path: str | Path) -> Polynomial:
     document = storage.load(path)
     try:
         return _unpack(document)
-    except (NN2PolyError, TypeError, ValueError) as error:
+    except (NN2PolyError, *storage.MALFORMED) as error:
         raise StorageError(
             "This file does not describe a polynomial.", where=str(path), found=str(error)
         ) from error

@@ -34,6 +34,7 @@ from nn2poly.errors import StorageError
 from nn2poly.files import check_path, replacing, unwritten, write_whole
 from nn2poly.formula import archives, migrations  # noqa: F401  (older versions register)
 from nn2poly.formula.document import (
+    INDICES,
     Document,
     Stream,
     check_digest,
@@ -215,6 +216,7 @@ def _listed_array(value: Any, dtype: str) -> Any:
     if not isinstance(value, list):
         raise damaged("an array is not a list")
     array = np.array(value)
-    if array.size and array.dtype.kind not in "fiu":
-        raise damaged("an array holds what is not a number")
+    # Fractions of an index would be cut off.
+    if array.size and array.dtype.kind not in ("i" if dtype == INDICES else "fiu"):
+        raise damaged("an array holds what is not a number, or not a whole one")
     return array.astype(dtype)

@@ -19,6 +19,14 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
 from nn2poly.inputs.matrices import as_matrix, matching_names, outside_range, warn_outside
+from nn2poly.plain import (
+    plain_count,
+    plain_flag,
+    plain_list,
+    plain_number,
+    plain_object,
+    plain_texts,
+)
 
 KINDS = ("number", "binary", "factor")
 Range = tuple[float, float]
@@ -63,8 +71,9 @@ class Column:
         object.__setattr__(self, "coordinates", self.coordinates or plain)
         sizes = {len(self.coordinates), self.width}
         sizes |= set() if self.ranges is None else {len(self.ranges)}
-        sizes |= {len(self.levels)} if self.kind == "factor" else {1}
-        if len(sizes) > 1:
+        is_factor = self.kind == "factor"
+        sizes |= {len(self.levels)} if is_factor else {1}
+        if len(sizes) > 1 or (self.levels and not is_factor):
             raise InvalidInputError(
                 f"The column {self.name!r} does not fit together.",
                 expected="one feature, coordinate and range each; of a factor one per level",
@@ -98,21 +107,16 @@ class Column:
     @classmethod
     def from_dict(cls, data: Any) -> Column:
         """Rebuild a column from `to_dict`."""
-        if set(data) != {"name", "kind", "levels", "features", "coordinates", "ranges"}:
-            raise ValueError("the fields of a column are not those of the format")
-        ranges = data["ranges"]
-        if ranges is not None:
-            ranges = tuple((float(low), float(high)) for low, high in ranges)
-        names = (data["name"], *data["levels"], *data["features"])
-        if not all(isinstance(name, str) for name in names):
-            raise ValueError("a name is not text")
+        names = ("name", "kind", "levels", "features", "coordinates", "ranges")
+        fields = plain_object(data, names)
+        ranges = fields["ranges"]
         return cls(
-            data["name"],
-            data["kind"],
-            tuple(data["levels"]),
-            tuple(data["features"]),
-            tuple(map(Coordinate.from_dict, data["coordinates"])),
-            ranges,
+            plain_texts([fields["name"]])[0],
+            fields["kind"],
+            plain_texts(fields["levels"]),
+            plain_texts(fields["features"]),
+            tuple(map(Coordinate.from_dict, plain_list(fields["coordinates"]))),
+            None if ranges is None else tuple(map(_range, plain_list(ranges))),
         )
 
 
@@ -379,15 +383,22 @@ class Inputs:
     @classmethod
     def from_dict(cls, data: Any) -> Inputs:
         """Rebuild inputs from `to_dict`."""
-        if set(data) != {"columns", "places", "named"} or not isinstance(data["named"], bool):
-            raise ValueError("the fields of the inputs are not those of the format")
-        columns = tuple(map(Column.from_dict, data["columns"]))
-        places = tuple(tuple(map(_index, part)) for part in data["places"])
-        return cls(columns, places, data["named"])
+        fields = plain_object(data, ("columns", "places", "named"))
+        columns = tuple(map(Column.from_dict, plain_list(fields["columns"])))
+        parts = map(plain_list, plain_list(fields["places"]))
+        places = tuple(tuple(map(plain_count, part)) for part in parts)
+        return cls(columns, places, plain_flag(fields["named"]))
 
 
 def _renamed_factor(column: Column, names: tuple[str, ...]) -> Column:
     """Rename the features of a factor; the factor's own name follows where it can."""
+    if names == column.features:
+        return column
+    ends = [f"={level}" for level in column.levels]
+    pairs = list(zip(names, ends, strict=True))
+    starts = {name.removesuffix(end) for name, end in pairs if name.endswith(end)}
+    if len(starts) == 1 and all(name.endswith(end) for name, end in pairs):
+        return replace(column, name=starts.pop(), features=names)
     split = [name.partition("=") for name in names]
     heads = {head for head, equals, _ in split if equals}
     if len(heads) == 1 and all(equals for _, equals, _ in split):
@@ -396,10 +407,9 @@ def _renamed_factor(column: Column, names: tuple[str, ...]) -> Column:
     return replace(column, features=names)
 
 
-def _index(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError("the place of a feature is not a whole number")
-    return value
+def _range(data: Any) -> Range:
+    low, high = map(plain_number, plain_list(data))
+    return low, high
 
 
 def _in_sequence(columns: Sequence[Column]) -> tuple[tuple[int, ...], ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from nn2poly.arrays import FloatArray
 from nn2poly.inputs.functions import IDENTITY, Function, Identity, function_from
+from nn2poly.plain import plain_number, plain_object
 
 
 @dataclass(frozen=True)
@@ -17,6 +16,7 @@ class Coordinate:
 
     Examples
     --------
+    >>> import numpy as np
     >>> z = Coordinate(center=20.0, scale=5.0)
     >>> z.values(np.array([25.0])), z.slopes(np.array([25.0])), z.image(10.0, 30.0)
     (array([1.]), array([0.2]), (-2.0, 2.0))
@@ -71,7 +71,8 @@ class Coordinate:
     @classmethod
     def from_dict(cls, data: Any) -> Coordinate:
         """Rebuild a coordinate from `to_dict`."""
-        center, scale = float(data["center"]), float(data["scale"])
-        if not (np.isfinite(center) and np.isfinite(scale) and scale > 0):
+        fields = plain_object(data, ("center", "scale", "function"))
+        center, scale = plain_number(fields["center"]), plain_number(fields["scale"])
+        if scale <= 0:
             raise ValueError("the scale of a coordinate is not positive")
-        return cls(center, scale, function_from(data["function"]))
+        return cls(center, scale, function_from(fields["function"]))

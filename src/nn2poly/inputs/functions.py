@@ -123,9 +123,11 @@ def function_from(data: Any) -> Function:
     >>> function_from({"kind": "identity", "low": 0.0, "high": None})
     Identity(low=0.0, high=inf)
     """
+    if not isinstance(data, dict):
+        raise ValueError("a function is not an object")
     fields = dict(data)
     kind = fields.pop("kind", None)
-    if kind not in FUNCTIONS:
+    if not isinstance(kind, str) or kind not in FUNCTIONS:
         raise InvalidInputError(
             "A column goes through a function that this nn2poly does not know.",
             expected=f"one of {', '.join(FUNCTIONS)}",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arguments import check_alone
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidNetworkError
 from nn2poly.inputs import Inputs
@@ -165,7 +166,12 @@ class Network:
             if not np.all(size > 0):
                 raise InvalidNetworkError("The scale of every input must be positive.")
             inputs = Inputs.of(feature_names, p, middle, size)
-        outputs = outputs or Outputs.of(output_names, k, classes, link)
+        else:
+            check_alone("inputs", (feature_names, center, scale), (None, 0.0, 1.0))
+        if outputs is None:
+            outputs = Outputs.of(output_names, k, classes, link)
+        else:
+            check_alone("outputs", (output_names, classes, link), (None, None, "identity"))
         if (inputs.n_features, outputs.count) != (p, k):
             raise InvalidNetworkError(
                 "The inputs or outputs do not fit the layers.",

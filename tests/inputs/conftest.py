@@ -1,0 +1,37 @@
+"""A function of one column that is not affine, known to the package while a test runs."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from nn2poly.inputs.functions import FUNCTIONS, Function
+
+
+@dataclass(frozen=True)
+class Root(Function):
+    """The square root of x + offset."""
+
+    offset: float = 0.0
+    kind: ClassVar[str] = "root"
+
+    def __post_init__(self):
+        if not isinstance(self.offset, int | float) or self.offset < 0:
+            raise ValueError("the offset is not a positive number")
+
+    def values(self, x):
+        return np.sqrt(x + self.offset)
+
+    def slopes(self, x):
+        return 0.5 / np.sqrt(x + self.offset)
+
+    def text(self, name):
+        return f"sqrt({name})"
+
+
+@pytest.fixture
+def root(monkeypatch):
+    """Register the function and give its class."""
+    monkeypatch.setitem(FUNCTIONS, "root", Root)
+    return Root

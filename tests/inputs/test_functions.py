@@ -1,0 +1,57 @@
+"""Functions of columns: values, slopes, images, and plain data that is refused when unknown."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from nn2poly.errors import InvalidInputError
+from nn2poly.inputs.functions import FUNCTIONS, IDENTITY, Identity, function_from
+
+
+def test_the_identity_changes_nothing():
+    x = np.array([-2.0, 0.0, 3.5])
+    np.testing.assert_array_equal(IDENTITY.values(x), x)
+    np.testing.assert_array_equal(IDENTITY.slopes(x), 1.0)
+    assert IDENTITY.image(-2.0, 3.5) == (-2.0, 3.5)
+    assert IDENTITY.text("rm") == "rm"
+
+
+@pytest.mark.parametrize("kind", sorted(FUNCTIONS))
+def test_every_function_is_kept_under_its_own_kind(kind):
+    assert FUNCTIONS[kind].kind == kind
+
+
+def test_the_image_of_an_increasing_function_is_that_of_the_ends(root):
+    assert root(2.0).image(2.0, 7.0) == (2.0, 3.0)
+
+
+def test_plain_data_give_the_function_back(root):
+    for function in (Identity(), root(), root(2.5)):
+        data = json.loads(json.dumps(function.to_dict()))
+        assert function_from(data) == function
+    assert root(2.5).to_dict() == {"kind": "root", "offset": 2.5}
+
+
+def test_a_kind_that_is_not_known_is_refused_with_the_known_ones():
+    for kind in ("root", None, 5, ["identity"]):
+        with pytest.raises(InvalidInputError, match="does not know") as caught:
+            function_from({"kind": kind})
+        assert "identity" in caught.value.expected
+        assert "upgrade" in caught.value.remedy
+
+
+@pytest.mark.parametrize("data", [None, "identity", 5, [], [["kind", "identity"]]], ids=str)
+def test_what_is_no_object_is_refused(data):
+    with pytest.raises(ValueError, match="not an object"):
+        function_from(data)
+
+
+def test_parameters_that_are_not_the_functions_are_refused(root):
+    with pytest.raises(TypeError):
+        function_from({"kind": "identity", "offset": 1.0})
+    for offset in (-1.0, "1"):
+        with pytest.raises(ValueError, match="offset"):
+            function_from({"kind": "root", "offset": offset})
