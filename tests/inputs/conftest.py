@@ -17,13 +17,14 @@ class Root(Function):
     kind: ClassVar[str] = "root"
 
     def __post_init__(self):
+        super().__post_init__()
         if not isinstance(self.offset, int | float) or self.offset < 0:
             raise ValueError("the offset is not a positive number")
 
-    def values(self, x):
+    def curve(self, x):
         return np.sqrt(x + self.offset)
 
-    def slopes(self, x):
+    def curve_slopes(self, x):
         return 0.5 / np.sqrt(x + self.offset)
 
     def text(self, name):

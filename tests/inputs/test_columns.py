@@ -235,7 +235,7 @@ def test_numbers_change_to_the_coordinates_and_their_slopes(seed):
 
 def curved(root):
     """Make two numbers, the second through a square root."""
-    second = Column("b", coordinates=(Coordinate(2.0, 0.5, root(1.0)),))
+    second = Column("b", coordinates=(Coordinate(2.0, 0.5, root(offset=1.0)),))
     return Inputs((Column("a", coordinates=(Coordinate(1.0, 2.0),)), second))
 
 
@@ -251,7 +251,7 @@ def test_a_feature_with_a_function_goes_through_it(root):
     assert (low.tolist(), high.tolist()) == ([0.0, -2.0], [1.0, 2.0])
     moved = inputs.around(0.0, 1.0)
     assert moved.to_working(X).tolist() == [[3.0, 3.0], [5.0, 1.0]]
-    assert moved.coordinates[1].function == root(1.0)
+    assert moved.coordinates[1].function == root(offset=1.0)
 
 
 def test_whole_numbers_go_through_a_function_without_being_cut(root):
@@ -396,7 +396,7 @@ def test_some_features_are_columns_of_their_own():
 
 @pytest.mark.parametrize("named", [True, False])
 def test_plain_data_give_the_inputs_back(named, root):
-    b = Column("b", coordinates=(Coordinate(2.0, 0.5, root(1.0)),), ranges=((0.0, 3.0),))
+    b = Column("b", coordinates=(Coordinate(2.0, 0.5, root(offset=1.0)),), ranges=((0.0, 3.0),))
     inputs = Inputs((SEX, b, Column("é", "binary")), ((3, 0), (1,), (2,)), named)
     data = json.loads(json.dumps(inputs.to_dict()))
     found = Inputs.from_dict(data)

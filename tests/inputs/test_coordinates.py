@@ -40,8 +40,8 @@ def test_a_coordinate_goes_through_its_function(root):
 
 
 def test_a_moved_coordinate_keeps_its_function(root):
-    moved = Coordinate(1.0, 2.0, root(3.0)).moved(np.float64(4.0), 5)
-    assert moved == Coordinate(4.0, 5.0, root(3.0))
+    moved = Coordinate(1.0, 2.0, root(offset=3.0)).moved(np.float64(4.0), 5)
+    assert moved == Coordinate(4.0, 5.0, root(offset=3.0))
     assert (type(moved.center), type(moved.scale)) == (float, float)
 
 

@@ -25,14 +25,19 @@ def test_every_function_is_kept_under_its_own_kind(kind):
 
 
 def test_the_image_of_an_increasing_function_is_that_of_the_ends(root):
-    assert root(2.0).image(2.0, 7.0) == (2.0, 3.0)
+    assert root(offset=2.0).image(2.0, 7.0) == (2.0, 3.0)
 
 
 def test_plain_data_give_the_function_back(root):
-    for function in (Identity(), root(), root(2.5)):
+    for function in (Identity(), root(), root(offset=2.5)):
         data = json.loads(json.dumps(function.to_dict()))
         assert function_from(data) == function
-    assert root(2.5).to_dict() == {"kind": "root", "offset": 2.5}
+    assert root(offset=2.5).to_dict() == {
+        "kind": "root",
+        "low": None,
+        "high": None,
+        "offset": 2.5,
+    }
 
 
 def test_a_kind_that_is_not_known_is_refused_with_the_known_ones():
@@ -51,7 +56,22 @@ def test_what_is_no_object_is_refused(data):
 
 def test_parameters_that_are_not_the_functions_are_refused(root):
     with pytest.raises(TypeError):
-        function_from({"kind": "identity", "offset": 1.0})
+        function_from({**Identity().to_dict(), "offset": 1.0})
     for offset in (-1.0, "1"):
         with pytest.raises(ValueError, match="offset"):
-            function_from({"kind": "root", "offset": offset})
+            function_from({**root().to_dict(), "offset": offset})
+
+
+def test_values_outside_the_bounds_are_held_there():
+    bounded = Identity(-1.0, 2.0)
+    x = np.array([-np.inf, -5.0, -1.0, 0.5, 2.0, 1e300])
+    np.testing.assert_array_equal(bounded.values(x), [-1.0, -1.0, -1.0, 0.5, 2.0, 2.0])
+    np.testing.assert_array_equal(bounded.slopes(x), [0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
+    assert bounded.image(-7.0, 1.0) == (-1.0, 1.0)
+    assert function_from(json.loads(json.dumps(bounded.to_dict()))) == bounded
+
+
+@pytest.mark.parametrize("bounds", [(1.0, 1.0), (2.0, 1.0), (np.nan, 1.0), (0.0, np.nan)])
+def test_empty_bounds_are_refused(bounds):
+    with pytest.raises(InvalidInputError, match="bounds"):
+        Identity(*bounds)

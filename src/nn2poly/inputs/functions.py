@@ -18,6 +18,7 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.plain import plain_number
 
 
 @dataclass(frozen=True)
@@ -135,5 +136,6 @@ def function_from(data: Any) -> Function:
             remedy="upgrade nn2poly: pip install --upgrade nn2poly",
         )
     for bound, endless in (("low", -inf), ("high", inf)):
-        fields[bound] = endless if fields[bound] is None else float(fields[bound])
+        given = fields.get(bound)
+        fields[bound] = endless if given is None else plain_number(given)
     return FUNCTIONS[kind](**fields)
