@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from nn2poly.paper import reproduce
+from nn2poly_paper import reproduce
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from nn2poly.network.network import Layer, Network
-from nn2poly.paper import covertype_data as covertype
-from nn2poly.paper import data
-from nn2poly.paper.covertype_data import DataUnavailableError
+from nn2poly_paper import covertype_data as covertype
+from nn2poly_paper import data
+from nn2poly_paper.covertype_data import DataUnavailableError
 
 
 def test_boston_is_in_the_split_of_keras():

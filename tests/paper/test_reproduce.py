@@ -6,10 +6,10 @@ import json
 import pytest
 
 from nn2poly.errors import InvalidInputError
-from nn2poly.paper import EXPERIMENTS, reproduce
-from nn2poly.paper.covertype_data import DataUnavailableError
-from nn2poly.paper.page import render, write_page
-from nn2poly.paper.store import ResultsError, Store
+from nn2poly_paper import EXPERIMENTS, reproduce
+from nn2poly_paper.covertype_data import DataUnavailableError
+from nn2poly_paper.page import render, write_page
+from nn2poly_paper.store import ResultsError, Store
 
 FIGURES = {
     "fig01_terms",

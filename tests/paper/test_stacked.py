@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from nn2poly.errors import InvalidInputError
-from nn2poly.paper.stacked import EPSILON, Recipe, Stack, train_networks
 from nn2poly.training import TorchConstraint
+from nn2poly_paper.stacked import EPSILON, Recipe, Stack, train_networks
 
 MODULES = {"tanh": nn.Tanh, "softplus": nn.Softplus, "sigmoid": nn.Sigmoid, "relu": nn.ReLU}
 

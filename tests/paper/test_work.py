@@ -10,8 +10,8 @@ import time
 import pytest
 
 from nn2poly.errors import InvalidInputError
-from nn2poly.paper.store import Store
-from nn2poly.paper.work import Unit, Work, divmod_of
+from nn2poly_paper.store import Store
+from nn2poly_paper.work import Unit, Work, divmod_of
 
 UNITS = [Unit(f"u{x}", {"x": x, "y": 3}) for x in range(5)]
 EXPECTED = [{"quotient": x // 3, "rest": x % 3} for x in range(5)]
@@ -29,8 +29,8 @@ def test_a_dask_cluster_gives_the_same_results(tmp_path):
     """In a process of its own: a cluster starts others, which import its main module."""
     code = f"""
 from pathlib import Path
-from nn2poly.paper.store import Store
-from nn2poly.paper.work import Unit, Work, divmod_of
+from nn2poly_paper.store import Store
+from nn2poly_paper.work import Unit, Work, divmod_of
 if __name__ == "__main__":
     units = [Unit(f"u{{x}}", {{"x": x, "y": 3}}) for x in range(5)]
     print(Work(Store(Path({str(tmp_path)!r})), "dask", 2).each("demo", divmod_of, units))
@@ -68,10 +68,10 @@ def test_an_unknown_backend_is_named(tmp_path):
 SCRIPT = """
 import sys
 from pathlib import Path
-from nn2poly.paper.boston import Settings, run
-from nn2poly.paper.ensembles import Training
-from nn2poly.paper.store import Store
-from nn2poly.paper.work import Work
+from nn2poly_paper.boston import Settings, run
+from nn2poly_paper.ensembles import Training
+from nn2poly_paper.store import Store
+from nn2poly_paper.work import Work
 
 if __name__ == "__main__":
     settings = Settings(Training((8,), epochs=int(sys.argv[2]), networks=2, order=1))

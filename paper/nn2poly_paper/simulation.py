@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.data import random_polynomial_data, stack
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.measure import compare
-from nn2poly.paper.stacked import Recipe, train_networks
-from nn2poly.paper.store import Row, Tables
-from nn2poly.paper.work import Unit, Work
 from nn2poly.plots.layout import panels, tidy
 from nn2poly.plots.style import AMBER, BLACK, BLUE, GREY, PURPLE, styled
+from nn2poly_paper.claims import Claim
+from nn2poly_paper.data import random_polynomial_data, stack
+from nn2poly_paper.experiment import Experiment, Findings
+from nn2poly_paper.measure import compare
+from nn2poly_paper.stacked import Recipe, train_networks
+from nn2poly_paper.store import Row, Tables
+from nn2poly_paper.work import Unit, Work
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

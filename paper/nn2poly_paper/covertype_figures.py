@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.paper.covertype_claims import PRINTED_MSE
-from nn2poly.paper.covertype_data import FEATURE_NAMES, FOREST_TYPES
-from nn2poly.paper.experiment import Findings
-from nn2poly.paper.store import Row
 from nn2poly.plots.bars import importance
 from nn2poly.plots.layout import panels, tidy
 from nn2poly.plots.style import BLUE, GREY, ORANGE, styled
+from nn2poly_paper.covertype_claims import PRINTED_MSE
+from nn2poly_paper.covertype_data import FEATURE_NAMES, FOREST_TYPES
+from nn2poly_paper.experiment import Findings
+from nn2poly_paper.store import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from nn2poly.arguments import check_choice
 from nn2poly.errors import MissingDependencyError
-from nn2poly.paper.store import Store, fingerprint
+from nn2poly_paper.store import Store, fingerprint
 
 BACKENDS = ("loky", "dask")
 # The libraries that decide the numbers; units made by other versions are made again.

@@ -12,8 +12,8 @@ import tempfile
 from importlib.resources import files
 from pathlib import Path
 
-from nn2poly.paper.page_tables import PARTS
-from nn2poly.paper.store import ResultsError, Store
+from nn2poly_paper.page_tables import PARTS
+from nn2poly_paper.store import ResultsError, Store
 
 # A name, perhaps an argument, and of a figure what it shows.
 PLACE = re.compile(r"\{\{ (\w+)(?: (\w+))?(?: \| (.+?))? \}\}")
@@ -25,7 +25,7 @@ def write_page(folder: str | Path, path: str | Path) -> Path:
     Parameters
     ----------
     folder
-        Where `nn2poly.paper.reproduce` wrote.
+        Where `nn2poly_paper.reproduce` wrote.
     path
         The page; its links to figures are relative.
 
@@ -77,7 +77,7 @@ def render(store: Store, link: str) -> str:
     >>> "Not among these results" in text, "{{" in text
     (True, False)
     """
-    template = files("nn2poly.paper").joinpath("page.md").read_text(encoding="utf-8")
+    template = files("nn2poly_paper").joinpath("page.md").read_text(encoding="utf-8")
     return PLACE.sub(lambda place: _part(store, link, *place.groups()), template)
 
 

@@ -10,17 +10,17 @@ from typing import Any
 
 from nn2poly.arguments import check_choice, check_count
 from nn2poly.errors import InvalidInputError
-from nn2poly.paper.boston import EXPERIMENT as BOSTON
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.covertype import EXPERIMENT as COVERTYPE
-from nn2poly.paper.covertype import with_files
-from nn2poly.paper.example import EXPERIMENT as EXAMPLE
-from nn2poly.paper.experiment import Experiment
-from nn2poly.paper.partitions import EXPERIMENT as PARTITIONS
-from nn2poly.paper.simulation import EXPERIMENT as SIMULATION
-from nn2poly.paper.store import TIMINGS, ResultsError, Store
-from nn2poly.paper.terms import EXPERIMENT as TERMS
-from nn2poly.paper.work import Report, Work, versions
+from nn2poly_paper.boston import EXPERIMENT as BOSTON
+from nn2poly_paper.claims import Claim
+from nn2poly_paper.covertype import EXPERIMENT as COVERTYPE
+from nn2poly_paper.covertype import with_files
+from nn2poly_paper.example import EXPERIMENT as EXAMPLE
+from nn2poly_paper.experiment import Experiment
+from nn2poly_paper.partitions import EXPERIMENT as PARTITIONS
+from nn2poly_paper.simulation import EXPERIMENT as SIMULATION
+from nn2poly_paper.store import TIMINGS, ResultsError, Store
+from nn2poly_paper.terms import EXPERIMENT as TERMS
+from nn2poly_paper.work import Report, Work, versions
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment

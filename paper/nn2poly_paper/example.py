@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nn2poly.errors import RadiusWarning
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.ensembles import (
+from nn2poly.plots.layers import potentials
+from nn2poly.plots.layout import panels
+from nn2poly.plots.style import styled
+from nn2poly_paper.claims import Claim
+from nn2poly_paper.ensembles import (
     KINDS,
     Training,
     draw_coefficients,
@@ -18,13 +21,10 @@ from nn2poly.paper.ensembles import (
     run_ensembles,
     unpack,
 )
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.measure import TAYLOR_ORDER
-from nn2poly.paper.store import Tables
-from nn2poly.paper.work import Work
-from nn2poly.plots.layers import potentials
-from nn2poly.plots.layout import panels
-from nn2poly.plots.style import styled
+from nn2poly_paper.experiment import Experiment, Findings
+from nn2poly_paper.measure import TAYLOR_ORDER
+from nn2poly_paper.store import Tables
+from nn2poly_paper.work import Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,12 +7,12 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from nn2poly.algebra.monomials import count_terms
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.store import Tables
-from nn2poly.paper.work import Work
 from nn2poly.plots.layout import panels, tidy
 from nn2poly.plots.style import sequential, styled
+from nn2poly_paper.claims import Claim
+from nn2poly_paper.experiment import Experiment, Findings
+from nn2poly_paper.store import Tables
+from nn2poly_paper.work import Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ def run(settings: Settings, work: Work) -> Findings:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from nn2poly.paper.store import Store
+    >>> from nn2poly_paper.store import Store
     >>> run(Settings((2,), (2,)), Work(Store(Path("unused")))).tables
     {'terms': [{'p': 2, 'Q': 2, 'terms': 6}]}
     """

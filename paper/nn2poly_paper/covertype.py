@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.paper.covertype_claims import claims
-from nn2poly.paper.covertype_data import (
+from nn2poly_paper.covertype_claims import claims
+from nn2poly_paper.covertype_data import (
     FEATURE_NAMES,
     N_CLASSES,
     N_FEATURES,
@@ -24,18 +24,18 @@ from nn2poly.paper.covertype_data import (
     read_forest,
     read_published,
 )
-from nn2poly.paper.covertype_figures import draw
-from nn2poly.paper.covertype_rows import (
+from nn2poly_paper.covertype_figures import draw
+from nn2poly_paper.covertype_rows import (
     agreement_rows,
     coefficient_rows,
     confusion_rows,
     mse_rows,
 )
-from nn2poly.paper.ensembles import KINDS, Kind, kind_name, pack, unpack
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.measure import convert_both, outputs
-from nn2poly.paper.stacked import Recipe, Stack
-from nn2poly.paper.work import Unit, Work
+from nn2poly_paper.ensembles import KINDS, Kind, kind_name, pack, unpack
+from nn2poly_paper.experiment import Experiment, Findings
+from nn2poly_paper.measure import convert_both, outputs
+from nn2poly_paper.stacked import Recipe, Stack
+from nn2poly_paper.work import Unit, Work
 
 Labels = npt.NDArray[np.int64]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.store import Tables
-from nn2poly.paper.work import Work
+from nn2poly_paper.claims import Claim
+from nn2poly_paper.store import Tables
+from nn2poly_paper.work import Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from nn2poly.algebra.monomials import count_terms
-from nn2poly.paper.covertype_data import FEATURE_NAMES, FOREST_TYPES, N_CLASSES, N_FEATURES
-from nn2poly.paper.ensembles import Kind
-from nn2poly.paper.measure import METHODS
-from nn2poly.paper.store import Row
+from nn2poly_paper.covertype_data import FEATURE_NAMES, FOREST_TYPES, N_CLASSES, N_FEATURES
+from nn2poly_paper.ensembles import Kind
+from nn2poly_paper.measure import METHODS
+from nn2poly_paper.store import Row
 
 # What `covertype.measure` gave at each order.
 Measured = list[dict[str, Any]]

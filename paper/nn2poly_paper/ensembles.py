@@ -12,16 +12,16 @@ import numpy as np
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
-from nn2poly.paper.data import DataSet, boston_data, example_data
-from nn2poly.paper.experiment import Findings
-from nn2poly.paper.measure import METHODS, average, coefficients, compare, convert_both
-from nn2poly.paper.stacked import Recipe, train_networks
-from nn2poly.paper.store import Row, Tables
-from nn2poly.paper.work import Unit, Work
 from nn2poly.plots.bars import importance
 from nn2poly.plots.comparison import diagonal
 from nn2poly.plots.layout import panels, tidy
 from nn2poly.plots.style import BLUE, GREY, SMALL_SIZE
+from nn2poly_paper.data import DataSet, boston_data, example_data
+from nn2poly_paper.experiment import Findings
+from nn2poly_paper.measure import METHODS, average, coefficients, compare, convert_both
+from nn2poly_paper.stacked import Recipe, train_networks
+from nn2poly_paper.store import Row, Tables
+from nn2poly_paper.work import Unit, Work
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ class Training:
     Parameters
     ----------
     hidden, epochs, batch, rate, spread
-        As in `nn2poly.paper.stacked.Recipe`.
+        As in `nn2poly_paper.stacked.Recipe`.
     networks
         How many of each kind.
     order

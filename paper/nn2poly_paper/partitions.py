@@ -22,12 +22,12 @@ from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.partitions import Partition, multiset_partitions
 from nn2poly.conversion.convert import convert
 from nn2poly.network.network import Layer, Network
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.store import Row, Tables
-from nn2poly.paper.work import Unit, Work
 from nn2poly.plots.layout import panels, tidy
 from nn2poly.plots.style import sequential, styled
+from nn2poly_paper.claims import Claim
+from nn2poly_paper.experiment import Experiment, Findings
+from nn2poly_paper.store import Row, Tables
+from nn2poly_paper.work import Unit, Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
