@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nn2poly.plots.style import styled
-from nn2poly_paper.claims import Claim
 from nn2poly_paper.ensembles import (
     KINDS,
     Training,
@@ -16,7 +15,7 @@ from nn2poly_paper.ensembles import (
     ranked,
     run_ensembles,
 )
-from nn2poly_paper.experiment import Experiment, Findings
+from nn2poly_paper.experiment import Claim, Experiment, Findings
 from nn2poly_paper.store import Tables
 from nn2poly_paper.work import Work
 
@@ -93,4 +92,4 @@ def draw(findings: Findings) -> dict[str, Figure]:
     }
 
 
-EXPERIMENT = Experiment("boston", "Figs. 7 and 8", Settings(), QUICK, run, draw, claims)
+EXPERIMENT = Experiment("boston", Settings(), QUICK, run, draw, claims)

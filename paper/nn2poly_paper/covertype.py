@@ -115,8 +115,7 @@ def run(settings: Settings, work: Work) -> Findings:
         f"{name}_confusion": [r for k in found for r in confusion_rows(k, orders, found[k])],
         f"{name}_coefficients": [r for k in found for r in coefficient_rows(k, found[k][0])],
     }
-    objects = {"variant": settings.variant, "first": found[KINDS[0]][0], "kind": KINDS[0]}
-    return Findings(tables, objects)
+    return Findings(tables, {"variant": settings.variant, "first": found[KINDS[0]][0]})
 
 
 def _networks(
@@ -262,6 +261,4 @@ def with_files(settings: Settings, data: Path | None, network: Path | None) -> S
     )
 
 
-EXPERIMENT = Experiment(
-    "covertype", "Tables III, IV and V, Fig. 9", Settings(), QUICK, run, draw, claims
-)
+EXPERIMENT = Experiment("covertype", Settings(), QUICK, run, draw, claims)

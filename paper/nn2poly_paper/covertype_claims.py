@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import Any
 
-from nn2poly_paper.claims import Claim
+from nn2poly_paper.experiment import Claim
 from nn2poly_paper.store import Row, Tables
 
 # Section V-D: accuracy of the network, agreement by order, and Table IV by class.

@@ -117,16 +117,8 @@ def compare(network: Network, data: DataSet, order: int) -> dict[str, Any]:
     return {"mse": found, "outputs": {"network": truth, **flat}, "polynomials": polynomials}
 
 
-def coefficients(pnet: PolynomialNetwork | None) -> list[float] | None:
-    """List the coefficients of the first output, of the inputs scaled to [-1, 1].
-
-    Examples
-    --------
-    >>> coefficients(None) is None
-    True
-    """
-    if pnet is None:
-        return None
+def coefficients(pnet: PolynomialNetwork) -> list[float]:
+    """List the coefficients of the first output, of the inputs scaled to [-1, 1]."""
     values: list[float] = pnet.expand().rebase().coefficients[:, 0].tolist()
     return values
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 
+from nn2poly.files import write_whole
 from nn2poly_paper.page_tables import PARTS
 from nn2poly_paper.store import ResultsError, Store
 
@@ -35,32 +35,19 @@ def write_page(folder: str | Path, path: str | Path) -> Path:
 
     Raises
     ------
-    ResultsError
+    StorageError
         When the page cannot be written.
 
     Examples
     --------
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
     ...     write_page(folder, Path(folder) / "paper.md").read_text(encoding="utf-8")[:23]
     '# The paper, reproduced'
     """
     target = Path(path)
     text = render(Store(Path(folder)), os.path.relpath(folder, target.parent))
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", dir=target.parent, delete=False, encoding="utf-8"
-        ) as file:
-            file.write(text)
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, target)
-    except OSError as error:
-        raise ResultsError(
-            "The page cannot be written.",
-            where=str(target),
-            expected="a file in a folder that is there and may be written to",
-            found=error.strerror or str(error),
-        ) from error
-    return target
+    return write_whole(target, text.encode())
 
 
 def render(store: Store, link: str) -> str:

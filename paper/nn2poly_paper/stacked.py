@@ -18,15 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice
 from nn2poly.errors import MissingDependencyError
 from nn2poly.network.network import Layer, Network
 
 if TYPE_CHECKING:
     import torch
 
-ACTIVATIONS = ("tanh", "softplus", "sigmoid", "relu")
-OPTIMIZERS, LOSSES = ("adam", "adamax"), ("mse", "crossentropy")
 # Keras's epsilon, not torch's.
 EPSILON = 1e-7
 
@@ -71,11 +68,6 @@ class Recipe:
     loss: str = "mse"
     n_outputs: int = 1
     spread: float = 0.05
-
-    def __post_init__(self) -> None:
-        check_choice(self.activation, ACTIVATIONS, name="activation")
-        check_choice(self.optimizer, OPTIMIZERS, name="optimizer")
-        check_choice(self.loss, LOSSES, name="loss")
 
 
 class Stack:
