@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.errors import MissingDependencyError
 from nn2poly.network.network import Layer, Network
 
 if TYPE_CHECKING:
@@ -266,11 +265,6 @@ def _optimizer(recipe: Recipe, tensors: list[torch.Tensor]) -> torch.optim.Optim
 
 def _stacked(parts: Sequence[npt.NDArray[np.float32]]) -> torch.Tensor:
     """Make one tensor to learn of the same part of all networks."""
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Training networks needs PyTorch, which is not installed.",
-            remedy="pip install 'nn2poly[paper]'",
-        ) from error
+    import torch
+
     return torch.from_numpy(np.stack(parts)).requires_grad_()

@@ -36,8 +36,7 @@ def run(settings: Settings, work: Work) -> Findings:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from nn2poly_paper.figures import figure_of, lines_by_order
-    from nn2poly_paper.store import Store
+    >>> from nn2poly_paper.store import Store
     >>> run(Settings((2,), (2,)), Work(Store(Path("unused")))).tables
     {'terms': [{'p': 2, 'Q': 2, 'terms': 6}]}
     """

@@ -9,6 +9,12 @@ import pytest
 from nn2poly_paper import reproduce
 
 
+def pytest_itemcollected(item):
+    """Mark what waits for whole runs as slow."""
+    if {"quick", "covertype_files"} & set(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def quick(tmp_path_factory):
     """Run all quick versions: the folder, outcomes by name, and what was reported."""

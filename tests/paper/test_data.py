@@ -120,6 +120,7 @@ def test_a_table_of_other_types_is_refused(tmp_path):
         covertype.read_forest(str(path))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Retry downloading")
 def test_without_a_connection_the_remedies_are_told(tmp_path, monkeypatch):
     """Every proxy is a port that nobody listens to."""

@@ -25,6 +25,7 @@ def test_processes_give_the_same_results(tmp_path):
     assert Work(Store(tmp_path), "loky", 2).each("demo", dict, UNITS) == EXPECTED
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_results(tmp_path):
     """In a process of its own: a cluster starts others, which import its main module."""
     code = f"""
@@ -81,6 +82,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_and_ends_with_the_same_tables(tmp_path):
     script = tmp_path / "run.py"
     script.write_text(SCRIPT)
