@@ -32,6 +32,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.cards import FidelityCard
 from nn2poly.inputs import outside_range
+from nn2poly_paper.covertype_data import read_forest, read_published
 
 ACTIVATIONS = ("tanh", "relu", "logistic")
 ORDERS = (1, 2, 3, 4)
@@ -364,15 +365,9 @@ def find_covertype() -> Path | None:
 
 
 def read_covertype(folder: Path) -> Covertype:
-    """Read the network (bias in row 0 of each matrix; tanh ×3, linear) and the rows."""
-    stored = np.load(folder / COVERTYPE_FILES[0])
-    matrices = [stored[f"w{k}"].astype(np.float64) for k in range(4)]
-    functions = ["tanh", "tanh", "tanh", "linear"]
-    layers = [n2p.Layer(m[1:], m[0], f) for m, f in zip(matrices, functions, strict=True)]
-    table = np.loadtxt(folder / COVERTYPE_FILES[1], delimiter=",", skiprows=1, dtype=np.int16)
-    inputs = table[:, :-1].astype(np.float64)
-    low, high = inputs.min(axis=0), inputs.max(axis=0)
-    return Covertype(n2p.Network(layers, link="softmax"), 2 * (inputs - low) / (high - low) - 1)
+    """Read the network and the rows."""
+    network, rows = (str(folder / name) for name in COVERTYPE_FILES)
+    return Covertype(read_published(network), read_forest(rows).X)
 
 
 def compare_covertype(

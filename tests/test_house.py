@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 import nn2poly
+import nn2poly_paper
 
 PACKAGE = Path(nn2poly.__file__).parent
-MODULES = sorted(PACKAGE.rglob("*.py"))
+PAPER = Path(nn2poly_paper.__file__).parent
+FOLDERS = {PACKAGE.name: PACKAGE, PAPER.name: PAPER}
+MODULES = sorted(path for folder in FOLDERS.values() for path in folder.rglob("*.py"))
 
 # Modules on the ground floor (the errors lie under it), and what each room may import;
 # every room may import itself.
@@ -25,9 +28,13 @@ GROUND = {
 }
 BASE = {"errors", "ground"}
 CORE = {"algebra", "network", "formula", "assess", "conversion"}
-UPSTAIRS = {"estimators", "explain", "export", "paper", "plots", "reporting", "training"}
+UPSTAIRS = {"estimators", "explain", "export", "plots", "reporting", "training"}
 # Rooms built on one library import it at the top; they are opened by name only.
-BUILT_ON = {"cli": {"click", "rich", "typer"}, "estimators": {"sklearn"}}
+BUILT_ON = {
+    "cli": {"click", "rich", "typer"},
+    "estimators": {"sklearn"},
+    "paper": {"nn2poly_paper"},
+}
 DOORS = {
     "errors": set(),
     "ground": {"errors"},
@@ -38,7 +45,8 @@ DOORS = {
     "conversion": {*BASE, "algebra", "network", "formula", "assess"},
     **{room: {*BASE, *CORE, *UPSTAIRS} for room in sorted(UPSTAIRS)},
     "front": {*BASE, *CORE, *UPSTAIRS},
-    "cli": {*BASE, *CORE, *UPSTAIRS, "front"},
+    "paper": {*BASE, *CORE, *UPSTAIRS, "front"},
+    "cli": {*BASE, *CORE, *UPSTAIRS, "front", "paper"},
     "__main__": {"cli"},
 }
 FRAMEWORKS = {
@@ -48,15 +56,18 @@ FRAMEWORKS = {
 
 
 def room_of(module):
-    """Give the room of a dotted name inside the package; the package itself is the front."""
+    """Give the room of a dotted name; the package itself is the front, its neighbour the paper."""
     parts = module.split(".")
+    if parts[0] == PAPER.name:
+        return "paper"
     if len(parts) == 1:
         return "front"
     return "ground" if parts[1] in GROUND else parts[1]
 
 
 def dotted(path):
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    folder = PAPER if path.is_relative_to(PAPER) else PACKAGE
+    parts = path.relative_to(folder.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -72,18 +83,19 @@ def imports_of(path):
             module = ".".join([*base, *([node.module] if node.module else [])])
             for alias in node.names:
                 full = f"{module}.{alias.name}"
-                inner = PACKAGE.parent.joinpath(*full.split("."))
+                folder = FOLDERS.get(full.split(".")[0], PACKAGE)
+                inner = folder.parent.joinpath(*full.split("."))
                 is_module = inner.is_dir() or inner.with_suffix(".py").exists()
                 yield full if is_module else module
 
 
 def doors():
-    """Collect (file, room, imported room) of every import inside the package."""
+    """Collect (module, room, imported room) of every import inside the two packages."""
     return [
-        (str(path.relative_to(PACKAGE)), room_of(dotted(path)), room_of(name))
+        (dotted(path), room_of(dotted(path)), room_of(name))
         for path in MODULES
         for name in imports_of(path)
-        if name.split(".")[0] == "nn2poly"
+        if name.split(".")[0] in FOLDERS
     ]
 
 
@@ -132,7 +144,15 @@ def test_no_cycle_of_modules_import_each_other():
 
 def test_nothing_imports_the_command_line():
     outside = [file for file, room, other in doors() if other == "cli" != room]
-    assert outside == ["__main__.py"]
+    assert outside == ["nn2poly.__main__"]
+
+
+def test_one_command_opens_the_paper_and_only_when_asked():
+    outside = {file for file, room, other in doors() if other == "paper" != room}
+    assert outside == {"nn2poly.cli.reproduce"}
+    code = "import sys, nn2poly.cli.app as app; app.build(); print('nn2poly_paper' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"
 
 
 def test_only_numpy_is_imported_at_the_top_of_a_module():
@@ -261,7 +281,7 @@ def test_the_version_is_that_of_the_package():
 
 UNSAFE_MODULES = {"pickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 # What runs tasks side by side, and the one door for models that the user vouches for.
-MAY_UNPICKLE = {"conversion/many.py": {"joblib"}, "paper/work.py": {"joblib"}}
+MAY_UNPICKLE = {"nn2poly.conversion.many": {"joblib"}, "nn2poly_paper.work": {"joblib"}}
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
 
 
@@ -276,8 +296,7 @@ def test_nothing_is_unpickled():
         f"{path.name}: {name}"
         for path in MODULES
         for name in imports_of(path)
-        if name.split(".")[0]
-        in UNSAFE_MODULES - MAY_UNPICKLE.get(path.relative_to(PACKAGE).as_posix(), set())
+        if name.split(".")[0] in UNSAFE_MODULES - MAY_UNPICKLE.get(dotted(path), set())
     ]
     assert wrong == []
 

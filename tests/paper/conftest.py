@@ -6,7 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from nn2poly.paper import reproduce
+from nn2poly_paper import reproduce
+
+
+def pytest_itemcollected(item):
+    """Mark what waits for whole runs as slow."""
+    if {"quick", "covertype_files"} & set(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

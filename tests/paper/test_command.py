@@ -6,7 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from nn2poly.cli.reproduce import reproduce
+from nn2poly.cli.reproduce import NAMES, reproduce
+from nn2poly_paper import EXPERIMENTS
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,8 @@ def test_mistakes_are_explained_without_a_traceback(app, tmp_path, arguments, te
     assert "Traceback" not in result.output
 
 
-def test_help_shows_examples(app):
+def test_help_names_the_experiments_and_shows_examples(app):
+    assert list(EXPERIMENTS) == [e.name for e in EXPERIMENTS.values()] == NAMES.split(", ")
     result = run(app, "--help")
     assert result.exit_code == 0
     assert "--quick" in result.output

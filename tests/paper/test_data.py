@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from nn2poly.network.network import Layer, Network
-from nn2poly.paper import covertype_data as covertype
-from nn2poly.paper import data
-from nn2poly.paper.covertype_data import DataUnavailableError
+from nn2poly_paper import covertype_data as covertype
+from nn2poly_paper import data
+from nn2poly_paper.covertype_data import DataUnavailableError
 
 
 def test_boston_is_in_the_split_of_keras():
@@ -120,6 +120,7 @@ def test_a_table_of_other_types_is_refused(tmp_path):
         covertype.read_forest(str(path))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Retry downloading")
 def test_without_a_connection_the_remedies_are_told(tmp_path, monkeypatch):
     """Every proxy is a port that nobody listens to."""

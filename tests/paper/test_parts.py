@@ -8,9 +8,9 @@ import pytest
 import nn2poly as n2p
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.partitions import multiset_partitions, representative
-from nn2poly.paper import covertype, ensembles, markdown, partitions
-from nn2poly.paper.data import example_data
-from nn2poly.paper.measure import average, coefficients, compare, convert_both, outputs
+from nn2poly_paper import covertype, ensembles, markdown, partitions
+from nn2poly_paper.data import example_data
+from nn2poly_paper.measure import average, coefficients, compare, convert_both, outputs
 
 
 @pytest.mark.parametrize(("p", "order"), [(1, 5), (2, 4), (3, 5), (6, 3)])

@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from nn2poly.errors import InvalidInputError
-from nn2poly.paper.stacked import EPSILON, Recipe, Stack, train_networks
 from nn2poly.training import TorchConstraint
+from nn2poly_paper.stacked import EPSILON, Recipe, Stack, train_networks
 
 MODULES = {"tanh": nn.Tanh, "softplus": nn.Softplus, "sigmoid": nn.Sigmoid, "relu": nn.ReLU}
 
@@ -135,9 +134,3 @@ def test_the_order_of_the_rows_changes_with_the_epoch():
         stack.train(X, y, [epoch])
         found.append(stack.networks()[0].predict(X))
     assert not np.array_equal(*found)
-
-
-@pytest.mark.parametrize("wrong", [{"activation": "tahn"}, {"optimizer": "sgd"}, {"loss": "hinge"}])
-def test_an_unknown_choice_is_named(wrong):
-    with pytest.raises(InvalidInputError, match=f"Unknown {next(iter(wrong))}"):
-        Recipe(**{"hidden": (3,), "activation": "tanh", **wrong})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nn2poly.paper.store import ResultsError, Store, fingerprint
+from nn2poly_paper.store import ResultsError, Store, fingerprint
 
 NOBODY = 65534
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -14,12 +14,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import console
 from nn2poly.errors import NN2PolyError
-from nn2poly.paper import EXPERIMENTS, Outcome
-from nn2poly.paper import reproduce as run
-from nn2poly.paper.page import write_page
-from nn2poly.paper.work import Report
 
-NAMES = ", ".join(EXPERIMENTS)
+if TYPE_CHECKING:
+    from nn2poly_paper import Outcome
+    from nn2poly_paper.work import Report
+
+# Written out, so that the help of a command does not load the experiments.
+NAMES = "terms, partitions, example, simulation, boston, covertype"
 FILES = "Files for covertype"
 
 
@@ -73,6 +74,9 @@ def reproduce(
 
     Finished work is kept in the folder: a run that was stopped goes on where it was.
     """
+    from nn2poly_paper import reproduce as run
+    from nn2poly_paper.page import write_page
+
     folder = out or Path("results/quick" if quick else "results")
     try:
         with _progress() as report:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 
-from nn2poly.paper.page_tables import PARTS
-from nn2poly.paper.store import ResultsError, Store
+from nn2poly.files import write_whole
+from nn2poly_paper.page_tables import PARTS
+from nn2poly_paper.store import ResultsError, Store
 
 # A name, perhaps an argument, and of a figure what it shows.
 PLACE = re.compile(r"\{\{ (\w+)(?: (\w+))?(?: \| (.+?))? \}\}")
@@ -25,7 +25,7 @@ def write_page(folder: str | Path, path: str | Path) -> Path:
     Parameters
     ----------
     folder
-        Where `nn2poly.paper.reproduce` wrote.
+        Where `nn2poly_paper.reproduce` wrote.
     path
         The page; its links to figures are relative.
 
@@ -35,32 +35,19 @@ def write_page(folder: str | Path, path: str | Path) -> Path:
 
     Raises
     ------
-    ResultsError
+    StorageError
         When the page cannot be written.
 
     Examples
     --------
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
     ...     write_page(folder, Path(folder) / "paper.md").read_text(encoding="utf-8")[:23]
     '# The paper, reproduced'
     """
     target = Path(path)
     text = render(Store(Path(folder)), os.path.relpath(folder, target.parent))
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", dir=target.parent, delete=False, encoding="utf-8"
-        ) as file:
-            file.write(text)
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, target)
-    except OSError as error:
-        raise ResultsError(
-            "The page cannot be written.",
-            where=str(target),
-            expected="a file in a folder that is there and may be written to",
-            found=error.strerror or str(error),
-        ) from error
-    return target
+    return write_whole(target, text.encode())
 
 
 def render(store: Store, link: str) -> str:
@@ -77,7 +64,7 @@ def render(store: Store, link: str) -> str:
     >>> "Not among these results" in text, "{{" in text
     (True, False)
     """
-    template = files("nn2poly.paper").joinpath("page.md").read_text(encoding="utf-8")
+    template = files("nn2poly_paper").joinpath("page.md").read_text(encoding="utf-8")
     return PLACE.sub(lambda place: _part(store, link, *place.groups()), template)
 
 

@@ -13,8 +13,8 @@ from nn2poly.conversion.convert import polynomial_network
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import NoSeriesError, RadiusWarning
 from nn2poly.network.network import Network
-from nn2poly.paper.data import DataSet
-from nn2poly.paper.store import Row
+from nn2poly_paper.data import DataSet
+from nn2poly_paper.store import Row
 
 # The paper's q, of every layer.
 TAYLOR_ORDER = 8
@@ -102,7 +102,7 @@ def compare(network: Network, data: DataSet, order: int) -> dict[str, Any]:
     Examples
     --------
     >>> from nn2poly import Layer
-    >>> from nn2poly.paper.data import example_data
+    >>> from nn2poly_paper.data import example_data
     >>> net = Network([Layer(0.2 * np.ones((3, 2)), None, "tanh"), Layer([[1.0], [1.0]])])
     >>> found = compare(net, example_data(100, seed=1), 3)["mse"]
     >>> found["mse_taylor"] < 1e-4 < found["mse_response"]
@@ -117,16 +117,8 @@ def compare(network: Network, data: DataSet, order: int) -> dict[str, Any]:
     return {"mse": found, "outputs": {"network": truth, **flat}, "polynomials": polynomials}
 
 
-def coefficients(pnet: PolynomialNetwork | None) -> list[float] | None:
-    """List the coefficients of the first output, of the inputs scaled to [-1, 1].
-
-    Examples
-    --------
-    >>> coefficients(None) is None
-    True
-    """
-    if pnet is None:
-        return None
+def coefficients(pnet: PolynomialNetwork) -> list[float]:
+    """List the coefficients of the first output, of the inputs scaled to [-1, 1]."""
     values: list[float] = pnet.expand().rebase().coefficients[:, 0].tolist()
     return values
 

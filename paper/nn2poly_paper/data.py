@@ -112,7 +112,7 @@ def boston_data() -> DataSet:
     >>> data.X.shape, data.X_test.shape, data.feature_names[-1]
     ((404, 13), (102, 13), 'LSTAT')
     """
-    text = files("nn2poly.paper").joinpath("data/boston.csv").read_text(encoding="utf-8")
+    text = files("nn2poly_paper").joinpath("boston.csv").read_text(encoding="utf-8")
     header, *lines = text.split()
     table = np.array([[float(cell) for cell in line.split(",")] for line in lines])
     names = tuple(name.strip('"') for name in header.split(","))

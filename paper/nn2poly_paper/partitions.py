@@ -22,12 +22,12 @@ from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.partitions import Partition, multiset_partitions
 from nn2poly.conversion.convert import convert
 from nn2poly.network.network import Layer, Network
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.store import Row, Tables
-from nn2poly.paper.work import Unit, Work
-from nn2poly.plots.layout import panels, tidy
-from nn2poly.plots.style import sequential, styled
+from nn2poly.plots.layout import panels
+from nn2poly.plots.style import styled
+from nn2poly_paper.experiment import Claim, Experiment, Findings
+from nn2poly_paper.figures import figure_of, lines_by_order
+from nn2poly_paper.store import Tables
+from nn2poly_paper.work import Unit, Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -218,40 +218,21 @@ def draw(findings: Findings) -> dict[str, Figure]:
     """Draw seconds and bytes against p, a column for each way, a line for each order."""
     rows = findings.tables["partitions_timings"]
     axes = panels(None, 6, columns=3, height=2.2)
-    orders = sorted({row["Q"] for row in rows})
-    for place, (quantity, label) in enumerate((("seconds", "seconds"), ("bytes", "bytes"))):
+    for place, quantity in enumerate(("seconds", "bytes")):
         values = [row[quantity] for row in rows]
         for column, what in enumerate(SOURCES):
             panel = axes[3 * place + column]
-            _lines(panel, [row for row in rows if row["what"] == what], quantity, orders)
+            lines_by_order(panel, [row for row in rows if row["what"] == what], quantity, 3)
+            panel.set_xticks(sorted({row["p"] for row in rows}))
             panel.set_ylim(min(values) / 2, max(values) * 2)
             if not place:
                 panel.set_title(what if what != "our engine" else f"{what}, whole conversion")
             else:
                 panel.set_xlabel("inputs p")
             if not column:
-                panel.set_ylabel(label)
+                panel.set_ylabel(quantity)
     axes[2].legend(title="order Q", loc="upper right", ncols=2)
-    figure: Figure = axes[0].figure  # type: ignore[assignment]
-    return {"fig02_partitions": figure}
+    return {"fig02_partitions": figure_of(axes)}
 
 
-def _lines(axes: Any, rows: list[Row], quantity: str, orders: list[int]) -> None:
-    colors = sequential()
-    for place, order in enumerate(reversed(orders)):
-        here = [row for row in rows if row["Q"] == order]
-        axes.plot(
-            [row["p"] for row in here],
-            [row[quantity] for row in here],
-            marker="o",
-            ms=3,
-            color=colors(place / max(len(orders) - 1, 1)),
-            label=f"{order}",
-        )
-    axes.set_yscale("log")
-    axes.set_xticks(sorted({row["p"] for row in rows}))
-    axes.grid(alpha=0.25, linewidth=0.4)
-    tidy(axes)
-
-
-EXPERIMENT = Experiment("partitions", "Fig. 2", Settings(), QUICK, run, draw, claims)
+EXPERIMENT = Experiment("partitions", Settings(), QUICK, run, draw, claims)

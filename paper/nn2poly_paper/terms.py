@@ -7,12 +7,12 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from nn2poly.algebra.monomials import count_terms
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.store import Tables
-from nn2poly.paper.work import Work
-from nn2poly.plots.layout import panels, tidy
-from nn2poly.plots.style import sequential, styled
+from nn2poly.plots.layout import panels
+from nn2poly.plots.style import styled
+from nn2poly_paper.experiment import Claim, Experiment, Findings
+from nn2poly_paper.figures import figure_of, lines_by_order
+from nn2poly_paper.store import Tables
+from nn2poly_paper.work import Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ def run(settings: Settings, work: Work) -> Findings:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from nn2poly.paper.store import Store
+    >>> from nn2poly_paper.store import Store
     >>> run(Settings((2,), (2,)), Work(Store(Path("unused")))).tables
     {'terms': [{'p': 2, 'Q': 2, 'terms': 6}]}
     """
@@ -82,27 +82,12 @@ def _formula(p: int, order: int) -> int:
 def draw(findings: Findings) -> dict[str, Figure]:
     """Draw the number of terms against the number of inputs, one line for each order."""
     (axes,) = panels(None, height=2.6)
-    rows = [row for row in findings.tables["terms"] if row["p"] <= 30]
-    orders = sorted({row["Q"] for row in rows if row["Q"] > 1})
-    colors = sequential()
-    for place, order in enumerate(reversed(orders)):
-        here = [row for row in rows if row["Q"] == order]
-        axes.plot(
-            [row["p"] for row in here],
-            [row["terms"] for row in here],
-            marker="o",
-            ms=2,
-            color=colors(place / max(len(orders) - 1, 1)),
-            label=f"{order}",
-        )
-    axes.set_yscale("log")
+    rows = [row for row in findings.tables["terms"] if row["p"] <= 30 and row["Q"] > 1]
+    lines_by_order(axes, rows, "terms", 2)
     axes.set_xlabel("inputs p")
     axes.set_ylabel("terms N(p, Q)")
     axes.legend(title="order Q", loc="center left", bbox_to_anchor=(1.0, 0.5))
-    axes.grid(alpha=0.25, linewidth=0.4)
-    tidy(axes)
-    figure: Figure = axes.figure  # type: ignore[assignment]
-    return {"fig01_terms": figure}
+    return {"fig01_terms": figure_of([axes])}
 
 
-EXPERIMENT = Experiment("terms", "Fig. 1", Settings(), Settings(), run, draw, claims)
+EXPERIMENT = Experiment("terms", Settings(), Settings(), run, draw, claims)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.paper.covertype_claims import PRINTED_MSE
-from nn2poly.paper.covertype_data import FEATURE_NAMES, FOREST_TYPES
-from nn2poly.paper.experiment import Findings
-from nn2poly.paper.store import Row
 from nn2poly.plots.bars import importance
 from nn2poly.plots.layout import panels, tidy
 from nn2poly.plots.style import BLUE, GREY, ORANGE, styled
+from nn2poly_paper.covertype_claims import PRINTED_MSE
+from nn2poly_paper.covertype_data import FEATURE_NAMES, FOREST_TYPES
+from nn2poly_paper.experiment import Findings
+from nn2poly_paper.figures import figure_of
+from nn2poly_paper.store import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,8 +50,7 @@ def _draw_coefficients(findings: Findings) -> Figure:
     ]
     axes[7].axis("off")
     axes[7].legend(handles=handles, loc="center", title="absolute coefficient,\ninputs in [−1, 1]")
-    figure: Figure = axes[0].figure  # type: ignore[assignment]
-    return figure
+    return figure_of(axes)
 
 
 def _short(name: str) -> str:
@@ -76,10 +76,7 @@ def _draw_errors(findings: Findings, *, published: bool) -> Figure:
     for panel in axes:
         panel.set_ylim(low, high)
     axes[0].set_ylabel("MSE against the network")
-    figure: Figure = axes[0].figure  # type: ignore[assignment]
-    handles, names = axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=3)
-    return figure
+    return figure_of(axes, legend_columns=3)
 
 
 def _draw_order(axes: Axes, rows: list[Row], order: int, published: bool) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.ensembles import (
+from nn2poly.plots.style import styled
+from nn2poly_paper.ensembles import (
     KINDS,
     Training,
     draw_coefficients,
@@ -15,10 +15,9 @@ from nn2poly.paper.ensembles import (
     ranked,
     run_ensembles,
 )
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.store import Tables
-from nn2poly.paper.work import Work
-from nn2poly.plots.style import styled
+from nn2poly_paper.experiment import Claim, Experiment, Findings
+from nn2poly_paper.store import Tables
+from nn2poly_paper.work import Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,4 +92,4 @@ def draw(findings: Findings) -> dict[str, Figure]:
     }
 
 
-EXPERIMENT = Experiment("boston", "Figs. 7 and 8", Settings(), QUICK, run, draw, claims)
+EXPERIMENT = Experiment("boston", Settings(), QUICK, run, draw, claims)

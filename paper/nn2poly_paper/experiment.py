@@ -1,4 +1,4 @@
-"""What an experiment is: settings, a run, figures and claims."""
+"""What an experiment is: settings, a run, figures, and claims of the paper that it checks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,38 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.store import Tables
-from nn2poly.paper.work import Work
+from nn2poly_paper.store import Tables
+from nn2poly_paper.work import Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What should hold, whether it does, and the numbers that say so.
+
+    Parameters
+    ----------
+    statement
+        One sentence, true or false.
+    holds
+        Whether the numbers bear it out.
+    found
+        The numbers, in words.
+
+    Examples
+    --------
+    >>> print(Claim("x2 x3 and x1 come out on top.", True, "x2 x3, x1, x3, …"))
+    yes: x2 x3 and x1 come out on top. (x2 x3, x1, x3, …)
+    """
+
+    statement: str
+    holds: bool
+    found: str
+
+    def __str__(self) -> str:
+        return f"{'yes' if self.holds else 'NO'}: {self.statement} ({self.found})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +69,6 @@ class Experiment:
     ----------
     name
         What it is called on the command line.
-    shows
-        The figures and tables of the paper that it makes again.
     full, quick
         Settings, frozen dataclasses with a ``seed``.
     run
@@ -56,7 +80,6 @@ class Experiment:
     """
 
     name: str
-    shows: str
     full: Any
     quick: Any
     run: Callable[[Any, Work], Findings]

@@ -6,8 +6,8 @@ from itertools import pairwise
 from math import sqrt
 from typing import Any
 
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.store import Row, Tables
+from nn2poly_paper.experiment import Claim
+from nn2poly_paper.store import Row, Tables
 
 # Section V-D: accuracy of the network, agreement by order, and Table IV by class.
 PRINTED_ACCURACY, PRINTED_ROWS = 0.7169, 116_202

@@ -42,11 +42,10 @@ class DataUnavailableError(NN2PolyError):
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Scaled inputs X (n, 54) and types y (n,), 0 to 6; ``source`` says where they came from."""
+    """Scaled inputs X (n, 54) and types y (n,), 0 to 6."""
 
     X: FloatArray
     y: npt.NDArray[np.int64]
-    source: str
 
 
 def find_source(data: str | Path | None) -> str:
@@ -98,7 +97,7 @@ def read_forest(source: str, rows: int | None = None, seed: int = 1) -> Forest:
     if rows is not None and rows < len(X):
         kept = np.sort(np.random.default_rng([seed, 30]).choice(len(X), rows, replace=False))
         X, y = X[kept], y[kept]
-    return Forest(X, y, "file" if source != "fetch" else "scikit-learn")
+    return Forest(X, y)
 
 
 def scale_in_place(table: FloatArray) -> FloatArray:
@@ -133,7 +132,7 @@ def stand_in(rows: int, seed: int) -> Forest:
     scores = X @ weights + rng.gumbel(size=(rows, 7))
     y = scores.argmax(axis=1)
     y[:N_CLASSES] = range(N_CLASSES)
-    return Forest(X, y, STAND_IN)
+    return Forest(X, y)
 
 
 def read_published(path: str | Path) -> Network:

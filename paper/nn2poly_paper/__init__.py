@@ -4,11 +4,11 @@ P. Morala, J. A. Cifuentes, R. E. Lillo, I. Ucar, "NN2Poly: A polynomial represe
 feed-forward artificial neural networks", IEEE Transactions on Neural Networks and Learning
 Systems, 2023.
 
->>> from nn2poly.paper import EXPERIMENTS
+>>> from nn2poly_paper import EXPERIMENTS
 >>> list(EXPERIMENTS)
 ['terms', 'partitions', 'example', 'simulation', 'boston', 'covertype']
 """
 
-from nn2poly.paper.run import EXPERIMENTS, Outcome, reproduce
+from nn2poly_paper.run import EXPERIMENTS, Outcome, reproduce
 
 __all__ = ["EXPERIMENTS", "Outcome", "reproduce"]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.paper.covertype_claims import claims
-from nn2poly.paper.covertype_data import (
+from nn2poly_paper.covertype_claims import claims
+from nn2poly_paper.covertype_data import (
     FEATURE_NAMES,
     N_CLASSES,
     N_FEATURES,
@@ -24,18 +24,18 @@ from nn2poly.paper.covertype_data import (
     read_forest,
     read_published,
 )
-from nn2poly.paper.covertype_figures import draw
-from nn2poly.paper.covertype_rows import (
+from nn2poly_paper.covertype_figures import draw
+from nn2poly_paper.covertype_rows import (
     agreement_rows,
     coefficient_rows,
     confusion_rows,
     mse_rows,
 )
-from nn2poly.paper.ensembles import KINDS, Kind, kind_name, pack, unpack
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.measure import convert_both, outputs
-from nn2poly.paper.stacked import Recipe, Stack
-from nn2poly.paper.work import Unit, Work
+from nn2poly_paper.ensembles import KINDS, Kind, kind_name, pack, unpack
+from nn2poly_paper.experiment import Experiment, Findings
+from nn2poly_paper.measure import convert_both, outputs
+from nn2poly_paper.stacked import Recipe, Stack
+from nn2poly_paper.work import Unit, Work
 
 Labels = npt.NDArray[np.int64]
 
@@ -115,8 +115,7 @@ def run(settings: Settings, work: Work) -> Findings:
         f"{name}_confusion": [r for k in found for r in confusion_rows(k, orders, found[k])],
         f"{name}_coefficients": [r for k in found for r in coefficient_rows(k, found[k][0])],
     }
-    objects = {"variant": settings.variant, "first": found[KINDS[0]][0], "kind": KINDS[0]}
-    return Findings(tables, objects)
+    return Findings(tables, {"variant": settings.variant, "first": found[KINDS[0]][0]})
 
 
 def _networks(
@@ -262,6 +261,4 @@ def with_files(settings: Settings, data: Path | None, network: Path | None) -> S
     )
 
 
-EXPERIMENT = Experiment(
-    "covertype", "Tables III, IV and V, Fig. 9", Settings(), QUICK, run, draw, claims
-)
+EXPERIMENT = Experiment("covertype", Settings(), QUICK, run, draw, claims)

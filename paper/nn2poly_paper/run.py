@@ -10,17 +10,16 @@ from typing import Any
 
 from nn2poly.arguments import check_choice, check_count
 from nn2poly.errors import InvalidInputError
-from nn2poly.paper.boston import EXPERIMENT as BOSTON
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.covertype import EXPERIMENT as COVERTYPE
-from nn2poly.paper.covertype import with_files
-from nn2poly.paper.example import EXPERIMENT as EXAMPLE
-from nn2poly.paper.experiment import Experiment
-from nn2poly.paper.partitions import EXPERIMENT as PARTITIONS
-from nn2poly.paper.simulation import EXPERIMENT as SIMULATION
-from nn2poly.paper.store import TIMINGS, ResultsError, Store
-from nn2poly.paper.terms import EXPERIMENT as TERMS
-from nn2poly.paper.work import Report, Work, versions
+from nn2poly_paper.boston import EXPERIMENT as BOSTON
+from nn2poly_paper.covertype import EXPERIMENT as COVERTYPE
+from nn2poly_paper.covertype import with_files
+from nn2poly_paper.example import EXPERIMENT as EXAMPLE
+from nn2poly_paper.experiment import Claim, Experiment
+from nn2poly_paper.partitions import EXPERIMENT as PARTITIONS
+from nn2poly_paper.simulation import EXPERIMENT as SIMULATION
+from nn2poly_paper.store import TIMINGS, ResultsError, Store
+from nn2poly_paper.terms import EXPERIMENT as TERMS
+from nn2poly_paper.work import Report, Work, versions
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -30,22 +29,11 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one experiment: its claims, and the names of the files written.
-
-    Examples
-    --------
-    >>> Outcome("terms", (Claim("1 < 2.", True, "1"),), ("terms.csv",)).holds
-    True
-    """
+    """What came of one experiment: its claims, and the names of the files written."""
 
     name: str
     claims: tuple[Claim, ...]
     files: tuple[str, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether all claims do."""
-        return all(claim.holds for claim in self.claims)
 
 
 def reproduce(
@@ -101,8 +89,8 @@ def reproduce(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     outcome, = reproduce(["terms"], out=folder)
-    >>> outcome.holds, outcome.files
-    (True, ('terms.csv', 'fig01_terms.png', 'fig01_terms.pdf'))
+    >>> outcome.files
+    ('terms.csv', 'fig01_terms.png', 'fig01_terms.pdf')
     """
     chosen = _chosen(names, data, network)
     store = Store(Path(out))

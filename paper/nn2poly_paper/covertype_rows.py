@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 
 from nn2poly.algebra.monomials import count_terms
-from nn2poly.paper.covertype_data import FEATURE_NAMES, FOREST_TYPES, N_CLASSES, N_FEATURES
-from nn2poly.paper.ensembles import Kind
-from nn2poly.paper.measure import METHODS
-from nn2poly.paper.store import Row
+from nn2poly_paper.covertype_data import FEATURE_NAMES, FOREST_TYPES, N_CLASSES, N_FEATURES
+from nn2poly_paper.ensembles import Kind, kind_row
+from nn2poly_paper.measure import METHODS
+from nn2poly_paper.store import Row
 
 # What `covertype.measure` gave at each order.
 Measured = list[dict[str, Any]]
-
-
-def _kind_row(kind: Kind) -> Row:
-    return {"activation": kind[0], "constrained": kind[1]}
 
 
 def mse_rows(kind: Kind, orders: Sequence[int], found: Measured) -> list[Row]:
@@ -33,7 +29,7 @@ def mse_rows(kind: Kind, orders: Sequence[int], found: Measured) -> list[Row]:
     """
     return [
         {
-            **_kind_row(kind),
+            **kind_row(kind),
             "class": k + 1,
             "forest": FOREST_TYPES[k],
             "Q": order,
@@ -56,7 +52,7 @@ def agreement_rows(kind: Kind, orders: Sequence[int], found: Measured) -> list[R
     """
     return [
         {
-            **_kind_row(kind),
+            **kind_row(kind),
             "Q": order,
             "terms": count_terms(N_FEATURES, order),
             "test_rows": result["rows"],
@@ -88,7 +84,7 @@ def confusion_rows(kind: Kind, orders: Sequence[int], found: Measured) -> list[R
         if result[method] is not None
     ]
     return [
-        {**_kind_row(kind), "against": against, "Q": order, "network": k + 1}
+        {**kind_row(kind), "against": against, "Q": order, "network": k + 1}
         | {str(j + 1): matrix[k][j] for j in range(N_CLASSES)}
         for against, order, matrix in matrices
         for k in range(N_CLASSES)
@@ -116,7 +112,7 @@ def coefficient_rows(kind: Kind, found: dict[str, Any], n: int = 10) -> list[Row
             order = np.argsort(-np.abs(values[:, k]), kind="stable")[:n]
             rows += [
                 {
-                    **_kind_row(kind),
+                    **kind_row(kind),
                     "method": method,
                     "class": k + 1,
                     "forest": FOREST_TYPES[k],

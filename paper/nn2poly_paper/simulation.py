@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.data import random_polynomial_data, stack
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.measure import compare
-from nn2poly.paper.stacked import Recipe, train_networks
-from nn2poly.paper.store import Row, Tables
-from nn2poly.paper.work import Unit, Work
 from nn2poly.plots.layout import panels, tidy
 from nn2poly.plots.style import AMBER, BLACK, BLUE, GREY, PURPLE, styled
+from nn2poly_paper.data import random_polynomial_data, stack
+from nn2poly_paper.ensembles import kind_name
+from nn2poly_paper.experiment import Claim, Experiment, Findings
+from nn2poly_paper.figures import figure_of
+from nn2poly_paper.measure import compare
+from nn2poly_paper.stacked import Recipe, train_networks
+from nn2poly_paper.store import Row, Tables
+from nn2poly_paper.work import Unit, Work
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,16 +148,15 @@ def measure(
 
 
 def _key(cell: Row) -> str:
-    held = "constrained" if cell["constrained"] else "unconstrained"
-    return f"{cell['activation']}_{held}_{cell['layers']}x{cell['units']}"
+    kind = kind_name((cell["activation"], cell["constrained"]))
+    return f"{kind}_{cell['layers']}x{cell['units']}"
 
 
 def _medians(rows: Sequence[Row]) -> list[Row]:
+    names = ("activation", "constrained", "layers", "units")
     cells: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        key = tuple(row[k] for k in ("activation", "constrained", "layers", "units"))
-        cells.setdefault(key, []).append(row)
-    names = ("activation", "constrained", "layers", "units")
+        cells.setdefault(tuple(row[name] for name in names), []).append(row)
     return [
         {
             **dict(zip(names, key, strict=True)),
@@ -240,11 +240,10 @@ def draw(findings: Findings) -> dict[str, Figure]:
     second = panels(None, 2, height=3.0)
     _boxes(second[0], held, "mse_calibrated", "calibrated, constrained networks", "mse_taylor")
     _boxes(second[1], free, "mse_calibrated", "calibrated, unconstrained networks", "mse_taylor")
-    figures = {"fig06_simulation": first[0].figure, "beyond_simulation": second[0].figure}
-    for figure, panel in zip(figures.values(), (first[0], second[0]), strict=True):
-        handles, names = panel.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=5)
-    return figures  # type: ignore[return-value]
+    return {
+        "fig06_simulation": figure_of(first, legend_columns=5),
+        "beyond_simulation": figure_of(second, legend_columns=5),
+    }
 
 
 def _boxes(axes: Axes, rows: list[Row], error: str, title: str, mark: str | None = None) -> None:
@@ -285,4 +284,4 @@ def _boxes(axes: Axes, rows: list[Row], error: str, title: str, mark: str | None
     tidy(axes)
 
 
-EXPERIMENT = Experiment("simulation", "Fig. 6 and beyond", Settings(), QUICK, run, draw, claims)
+EXPERIMENT = Experiment("simulation", Settings(), QUICK, run, draw, claims)

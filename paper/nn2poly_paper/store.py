@@ -6,14 +6,13 @@ import csv
 import hashlib
 import io
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nn2poly.errors import NN2PolyError
+from nn2poly.errors import NN2PolyError, StorageError
+from nn2poly.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,8 +36,7 @@ class ResultsError(NN2PolyError):
 class Store:
     """A folder of tables (CSV), figures (PNG and PDF), a record of the runs, and units of work.
 
-    A file is first written beside its place and then moved there, so that a run that is
-    interrupted, or a disk that is full, leaves nothing half-written.
+    A run that is interrupted, or a disk that is full, leaves nothing half-written.
 
     Parameters
     ----------
@@ -47,7 +45,8 @@ class Store:
 
     Examples
     --------
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
     ...     store = Store(Path(folder))
     ...     store.write_table("terms", [{"p": 2, "terms": 6}])
     ...     store.read_table("terms")
@@ -129,18 +128,15 @@ class Store:
         path = self.folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        except OSError as error:
-            raise _unwritable(path, error) from error
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(beside, 0o644)
-            os.replace(beside, path)
-        except OSError as error:
-            raise _unwritable(path, error) from error
-        finally:
-            Path(beside).unlink(missing_ok=True)
+            write_whole(path, content)
+        except (OSError, StorageError) as error:
+            raise ResultsError(
+                "The results cannot be written.",
+                where=str(path),
+                expected="a folder that may be written to, and room on the disk",
+                found=error.found if isinstance(error, StorageError) else error.strerror,
+                remedy="choose another folder: --out DIR; what is finished is kept",
+            ) from error
 
 
 def fingerprint(*parts: Any) -> str:
@@ -177,13 +173,3 @@ def _read_json(path: Path) -> dict[str, Any]:
             found=str(error),
             remedy="delete the file; what is missing is computed again",
         ) from error
-
-
-def _unwritable(path: Path, error: OSError) -> ResultsError:
-    return ResultsError(
-        "The results cannot be written.",
-        where=str(path),
-        expected="a folder that may be written to, and room on the disk",
-        found=error.strerror or str(error),
-        remedy="choose another folder: --out DIR; what is finished is kept",
-    )

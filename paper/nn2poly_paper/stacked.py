@@ -18,15 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice
-from nn2poly.errors import MissingDependencyError
 from nn2poly.network.network import Layer, Network
 
 if TYPE_CHECKING:
     import torch
 
-ACTIVATIONS = ("tanh", "softplus", "sigmoid", "relu")
-OPTIMIZERS, LOSSES = ("adam", "adamax"), ("mse", "crossentropy")
 # Keras's epsilon, not torch's.
 EPSILON = 1e-7
 
@@ -71,11 +67,6 @@ class Recipe:
     loss: str = "mse"
     n_outputs: int = 1
     spread: float = 0.05
-
-    def __post_init__(self) -> None:
-        check_choice(self.activation, ACTIVATIONS, name="activation")
-        check_choice(self.optimizer, OPTIMIZERS, name="optimizer")
-        check_choice(self.loss, LOSSES, name="loss")
 
 
 class Stack:
@@ -274,11 +265,6 @@ def _optimizer(recipe: Recipe, tensors: list[torch.Tensor]) -> torch.optim.Optim
 
 def _stacked(parts: Sequence[npt.NDArray[np.float32]]) -> torch.Tensor:
     """Make one tensor to learn of the same part of all networks."""
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Training networks needs PyTorch, which is not installed.",
-            remedy="pip install 'nn2poly[paper]'",
-        ) from error
+    import torch
+
     return torch.from_numpy(np.stack(parts)).requires_grad_()

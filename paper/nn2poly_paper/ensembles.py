@@ -12,16 +12,17 @@ import numpy as np
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
-from nn2poly.paper.data import DataSet, boston_data, example_data
-from nn2poly.paper.experiment import Findings
-from nn2poly.paper.measure import METHODS, average, coefficients, compare, convert_both
-from nn2poly.paper.stacked import Recipe, train_networks
-from nn2poly.paper.store import Row, Tables
-from nn2poly.paper.work import Unit, Work
 from nn2poly.plots.bars import importance
 from nn2poly.plots.comparison import diagonal
 from nn2poly.plots.layout import panels, tidy
 from nn2poly.plots.style import BLUE, GREY, SMALL_SIZE
+from nn2poly_paper.data import DataSet, boston_data, example_data
+from nn2poly_paper.experiment import Findings
+from nn2poly_paper.figures import figure_of
+from nn2poly_paper.measure import METHODS, average, coefficients, compare, convert_both
+from nn2poly_paper.stacked import Recipe, train_networks
+from nn2poly_paper.store import Row, Tables
+from nn2poly_paper.work import Unit, Work
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +41,7 @@ class Training:
     Parameters
     ----------
     hidden, epochs, batch, rate, spread
-        As in `nn2poly.paper.stacked.Recipe`.
+        As in `nn2poly_paper.stacked.Recipe`.
     networks
         How many of each kind.
     order
@@ -190,6 +191,17 @@ def kind_name(kind: Kind) -> str:
     return f"{kind[0]}_{'constrained' if kind[1] else 'unconstrained'}"
 
 
+def kind_row(kind: Kind) -> Row:
+    """Begin a row of a table with the kind of network.
+
+    Examples
+    --------
+    >>> kind_row(("relu", False))
+    {'activation': 'relu', 'constrained': False}
+    """
+    return {"activation": kind[0], "constrained": kind[1]}
+
+
 def medians(tables: Tables, name: str) -> dict[Kind, Row]:
     """Give the median of each error over the networks of a kind; None where there is none.
 
@@ -244,8 +256,7 @@ def draw_predictions(findings: Findings, kinds: Sequence[Kind]) -> Figure:
     titles = ("A. network against response", "B. Taylor polynomial", "C. calibrated polynomial")
     for panel, title in zip(axes[:3], titles, strict=True):
         panel.set_title(title, loc="left")
-    figure: Figure = axes[0].figure  # type: ignore[assignment]
-    return figure
+    return figure_of(axes)
 
 
 def draw_coefficients(findings: Findings, n: int) -> Figure:
@@ -260,8 +271,7 @@ def draw_coefficients(findings: Findings, n: int) -> Figure:
         importance(ensemble, n, intercept=True, ax=panel)
         panel.set_xlabel("mean absolute coefficient, inputs in [−1, 1]")
         panel.set_title("Taylor, as in the paper" if method == "taylor" else method, loc="left")
-    figure: Figure = axes[0].figure  # type: ignore[assignment]
-    return figure
+    return figure_of(axes)
 
 
 def _draw_response(axes: Axes, response: Any, predicted: Any) -> None:
@@ -285,12 +295,8 @@ def _median(values: list[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def _kind_row(kind: Kind) -> Row:
-    return {"activation": kind[0], "constrained": kind[1]}
-
-
 def _mse_rows(kind: Kind, found: Mapping[str, Any]) -> list[Row]:
-    return [{**_kind_row(kind), "network": k, **mse} for k, mse in enumerate(found["mse"], start=1)]
+    return [{**kind_row(kind), "network": k, **mse} for k, mse in enumerate(found["mse"], start=1)]
 
 
 def _prediction_rows(kind: Kind, found: Mapping[str, Any]) -> list[Row]:
@@ -298,7 +304,7 @@ def _prediction_rows(kind: Kind, found: Mapping[str, Any]) -> list[Row]:
     columns = found["predictions"]
     return [
         {
-            **_kind_row(kind),
+            **kind_row(kind),
             "row": k + 1,
             **{name: None if values is None else values[k] for name, values in columns.items()},
         }
@@ -308,7 +314,7 @@ def _prediction_rows(kind: Kind, found: Mapping[str, Any]) -> list[Row]:
 
 def _coefficient_rows(kind: Kind, found: Mapping[str, Any], top: int) -> list[Row]:
     return [
-        {**_kind_row(kind), "method": method, **row}
+        {**kind_row(kind), "method": method, **row}
         for method, values in found["coefficients"].items()
         for row in average(found["terms"], values, top)
     ]

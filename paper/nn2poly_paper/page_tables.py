@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nn2poly.paper.boston import STORED as BOSTON
-from nn2poly.paper.covertype_claims import (
+from nn2poly_paper.boston import STORED as BOSTON
+from nn2poly_paper.covertype_claims import (
     PRINTED_AGREEMENT,
     PRINTED_CONFUSION,
     PRINTED_CONFUSION_POLYNOMIAL,
     PRINTED_MSE,
 )
-from nn2poly.paper.ensembles import KINDS, Kind
-from nn2poly.paper.markdown import between, decimal, markdown, megabytes, scientific, short, spread
-from nn2poly.paper.partitions import STORED as PARTITIONS
-from nn2poly.paper.simulation import PAPER, STORED_RESPONSE, STORED_TAYLOR
-from nn2poly.paper.store import TIMINGS, Store
+from nn2poly_paper.ensembles import KINDS, Kind
+from nn2poly_paper.markdown import between, decimal, markdown, megabytes, scientific, short, spread
+from nn2poly_paper.partitions import STORED as PARTITIONS
+from nn2poly_paper.simulation import PAPER, STORED_RESPONSE, STORED_TAYLOR
+from nn2poly_paper.store import TIMINGS, Store
 
 NAMES = {"tanh": "tanh", "softplus": "softplus", "sigmoid": "sigmoid", "relu": "ReLU"}
 LIBRARIES = {"nn2poly": "nn2poly", "numpy": "NumPy", "torch": "PyTorch"}

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nn2poly.errors import RadiusWarning
-from nn2poly.paper.claims import Claim
-from nn2poly.paper.ensembles import (
+from nn2poly.plots.layers import potentials
+from nn2poly.plots.layout import panels
+from nn2poly.plots.style import styled
+from nn2poly_paper.ensembles import (
     KINDS,
     Training,
     draw_coefficients,
@@ -18,13 +20,11 @@ from nn2poly.paper.ensembles import (
     run_ensembles,
     unpack,
 )
-from nn2poly.paper.experiment import Experiment, Findings
-from nn2poly.paper.measure import TAYLOR_ORDER
-from nn2poly.paper.store import Tables
-from nn2poly.paper.work import Work
-from nn2poly.plots.layers import potentials
-from nn2poly.plots.layout import panels
-from nn2poly.plots.style import styled
+from nn2poly_paper.experiment import Claim, Experiment, Findings
+from nn2poly_paper.figures import figure_of
+from nn2poly_paper.measure import TAYLOR_ORDER
+from nn2poly_paper.store import Tables
+from nn2poly_paper.work import Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,13 +110,10 @@ def _draw_potentials(findings: Findings) -> Figure:
                 ax=row,
             )
         row[0].set_ylabel(f"{name}\noutput of a neuron")
-    figure: Figure = axes[0].figure  # type: ignore[assignment]
-    handles, names = axes[0].get_legend_handles_labels()
     for panel in axes:
         if legend := panel.get_legend():
             legend.remove()
-    figure.legend(handles, names, loc="outside lower center", ncols=3)
-    return figure
+    return figure_of(axes, legend_columns=3)
 
 
-EXPERIMENT = Experiment("example", "Figs. 3, 4 and 5", Settings(), QUICK, run, draw, claims)
+EXPERIMENT = Experiment("example", Settings(), QUICK, run, draw, claims)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from nn2poly.arguments import check_choice
 from nn2poly.errors import MissingDependencyError
-from nn2poly.paper.store import Store, fingerprint
+from nn2poly_paper.store import Store, fingerprint
 
 BACKENDS = ("loky", "dask")
 # The libraries that decide the numbers; units made by other versions are made again.
@@ -59,8 +59,8 @@ class Work:
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     work = Work(Store(Path(folder)), jobs=1)
-    ...     work.each("demo", divmod_of, [Unit("a", {"x": 7, "y": 2})])
-    [{'quotient': 3, 'rest': 1}]
+    ...     work.each("demo", dict, [Unit("a", {"x": 7})])
+    [{'x': 7}]
     """
 
     store: Store
@@ -119,17 +119,6 @@ class Work:
                 stack.enter_context(_cluster(min(self.jobs, n_tasks)))
             stack.enter_context(parallel_config(self.backend, n_jobs=self.jobs))
             yield Parallel(return_as="generator_unordered", pre_dispatch="all"), delayed
-
-
-def divmod_of(x: int, y: int) -> Result:
-    """Divide with rest: the smallest unit of work there is, for examples and tests.
-
-    Examples
-    --------
-    >>> divmod_of(7, 2)
-    {'quotient': 3, 'rest': 1}
-    """
-    return {"quotient": x // y, "rest": x % y}
 
 
 @contextmanager
