@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import nn2poly as n2p
-from nn2poly.explain import moments
-from nn2poly.explain.importance import Spread, term_deviations
+from nn2poly.explain import products
+from nn2poly.explain.importance import term_deviations
+from nn2poly.explain.spread import Spread
 
 
 def test_deviations_are_those_of_the_contributions(monkeypatch):
@@ -16,7 +17,7 @@ def test_deviations_are_those_of_the_contributions(monkeypatch):
     X = rng.normal(size=(101, 3))
     expected = poly.contributions(X).std(axis=0)
     np.testing.assert_allclose(term_deviations(poly, X), expected, rtol=1e-12, atol=1e-15)
-    monkeypatch.setattr(moments, "BATCH_BYTES", 1)
+    monkeypatch.setattr(products, "BATCH_BYTES", 1)
     np.testing.assert_allclose(term_deviations(poly, X), expected, rtol=1e-12, atol=1e-15)
 
 
