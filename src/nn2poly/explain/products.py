@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,6 +23,8 @@ FEW_ENTRIES = 8
 # All pairs (beginning, last factor) are multiplied as matrices when at least one in so many is
 # wanted: a matrix product is about that much faster than products picked one by one.
 DENSE_SHARE = 8
+# Tiles of these matrices: half of a triangle is empty, and 8 tiles leave out most of it.
+TILES = 8
 
 Values = Callable[[slice], FloatArray]
 
@@ -140,12 +143,11 @@ class Products:
         parts = [_Prefixes.of(rows) for rows in self.by_size]
         pairs = zip(self, parts, strict=True)
         laid = [part.lay_out(coefficients[here]) for (here, _), part in pairs]
-        width = max(matrix.shape[0] for matrix in laid)
         out = np.zeros((n_rows, coefficients.shape[1]))
-        for batch in row_batches(n_rows, width):
+        for batch in row_batches(n_rows, max(part.width for part in parts)):
             values = factors(batch)
-            for part, matrix in zip(parts, laid, strict=True):
-                out[batch] += part.weighted(matrix, values).T
+            for part, matrices in zip(parts, laid, strict=True):
+                out[batch] += part.weighted(matrices, values).T
         return out
 
 
@@ -205,8 +207,8 @@ def _multiplied(rows: IntArray, factors: FloatArray) -> FloatArray:
 class _Prefixes:
     """Products of one size, cut into all factors but the last and the last one.
 
-    In dense formulas the products are most of (beginnings × last factors): what is summed over
-    rows or over products is then a matrix product.
+    In dense formulas the products are most of (beginnings × later factors): what is summed over
+    rows or over products is then a matrix product, tile by tile.
 
     Parameters
     ----------
@@ -216,6 +218,9 @@ class _Prefixes:
         Array (m, k - 1) of different beginnings, and (n,): that of each product.
     lasts, last
         Array (l,) of different last factors, and (n,): that of each product.
+    tiles
+        Some beginnings and the first of the last factors that follow any of them; none where
+        products are few among all that there could be.
     """
 
     rows: IntArray
@@ -223,50 +228,62 @@ class _Prefixes:
     begin: IntArray
     lasts: IntArray
     last: IntArray
+    tiles: tuple[tuple[slice, int], ...]
 
     @classmethod
     def of(cls, rows: IntArray) -> _Prefixes:
         n, k = rows.shape
         if k < 2 or not n:
             nothing = np.empty(0, dtype=np.intp)
-            return cls(rows, rows, nothing, nothing, nothing)
+            return cls(rows, rows, nothing, nothing, nothing, ())
         new = np.ones(n, dtype=bool)
         new[1:] = (rows[1:, :-1] != rows[:-1, :-1]).any(axis=1)
         lasts, last = distinct(rows[:, -1], int(rows[:, -1].max()) + 1)
-        return cls(rows, rows[new, :-1], np.cumsum(new) - 1, lasts, last)
-
-    @property
-    def dense(self) -> bool:
-        return 0 < len(self.beginnings) * len(self.lasts) <= DENSE_SHARE * len(self.rows)
+        # By what follows them: later tiles need fewer of the last factors.
+        first = np.minimum.reduceat(last, np.flatnonzero(new))
+        order = np.argsort(first, kind="stable")
+        begin, first = np.argsort(order)[np.cumsum(new) - 1], first[order]
+        cuts = np.unique(np.linspace(0, len(first), TILES + 1).astype(int)).tolist()
+        tiles = [(slice(a, b), int(first[a])) for a, b in pairwise(cuts)]
+        size = sum((here.stop - here.start) * (len(lasts) - low) for here, low in tiles)
+        kept = tuple(tiles) if size <= DENSE_SHARE * n else ()
+        return cls(rows, rows[new, :-1][order], begin, lasts, last, kept)
 
     @property
     def width(self) -> int:
-        return len(self.beginnings if self.dense else self.rows)
+        """How many products of a row are made at a time."""
+        return len(self.beginnings if self.tiles else self.rows)
 
     def sums(self, factors: FloatArray) -> FloatArray:
         """Sum each product over the rows of factors (n_factors, rows): array (n,)."""
-        if not self.dense:
+        if not self.tiles:
             result: FloatArray = _multiplied(self.rows, factors).sum(axis=1)
             return result
-        table = _multiplied(self.beginnings, factors) @ factors[self.lasts].T
+        values, lasts = _multiplied(self.beginnings, factors), factors[self.lasts].T
+        table = np.empty((len(values), lasts.shape[1]))
+        for here, low in self.tiles:
+            table[here, low:] = values[here] @ lasts[:, low:]
         return table[self.begin, self.last]
 
-    def lay_out(self, coefficients: FloatArray) -> FloatArray:
-        """Arrange coefficients (n, n_outputs) for `weighted`: a matrix."""
-        if not self.dense:
-            return np.ascontiguousarray(coefficients.T)
-        shape = (coefficients.shape[1], len(self.beginnings), len(self.lasts))
-        matrix = np.zeros(shape)
-        matrix[:, self.begin, self.last] = coefficients.T
-        return matrix.reshape(-1, len(self.lasts))
+    def lay_out(self, coefficients: FloatArray) -> list[FloatArray]:
+        """Arrange coefficients (n, n_outputs) for `weighted`."""
+        if not self.tiles:
+            return [np.ascontiguousarray(coefficients.T)]
+        table = np.zeros((coefficients.shape[1], len(self.beginnings), len(self.lasts)))
+        table[:, self.begin, self.last] = coefficients.T
+        return [table[:, here, low:].reshape(-1, len(self.lasts) - low) for here, low in self.tiles]
 
-    def weighted(self, matrix: FloatArray, factors: FloatArray) -> FloatArray:
+    def weighted(self, matrices: list[FloatArray], factors: FloatArray) -> FloatArray:
         """Sum coefficients × products: array (n_outputs, rows)."""
-        if not self.dense:
-            return matrix @ _multiplied(self.rows, factors)
-        inner = (matrix @ factors[self.lasts]).reshape(-1, len(self.beginnings), factors.shape[1])
-        out: FloatArray = np.einsum("obr,br->or", inner, _multiplied(self.beginnings, factors))
-        return out
+        if not self.tiles:
+            return matrices[0] @ _multiplied(self.rows, factors)
+        values, lasts = _multiplied(self.beginnings, factors), factors[self.lasts]
+        parts = []
+        for (here, low), matrix in zip(self.tiles, matrices, strict=True):
+            inner = (matrix @ lasts[low:]).reshape(-1, here.stop - here.start, factors.shape[1])
+            parts.append(np.einsum("obr,br->or", inner, values[here]))
+        total: FloatArray = np.sum(parts, axis=0)
+        return total
 
 
 @dataclass(frozen=True, eq=False)
