@@ -283,7 +283,7 @@ def test_the_partial_dependence_is_itself_a_polynomial_in_its_features(poly, X):
     found = explain.partial_dependence(poly, X, poly.feature_names[-1], grid=5)
     assert found.polynomial.feature_names == poly.feature_names[-1:]
     again = found.polynomial.predict(found.grid[0][:, None]).reshape(found.values.shape)
-    np.testing.assert_array_equal(found.values, again)
+    np.testing.assert_allclose(found.values, again, rtol=1e-12, atol=1e-12)
 
 
 def test_features_of_a_pair_may_come_in_any_order():

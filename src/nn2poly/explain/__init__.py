@@ -23,6 +23,7 @@ from nn2poly.explain.effects import MarginalEffects, marginal_effects
 from nn2poly.explain.ensemble import Ensemble, ensemble
 from nn2poly.explain.explanation_ensemble import ExplanationEnsemble
 from nn2poly.explain.friedman import FriedmanH, friedman_h
+from nn2poly.explain.importance import importance
 from nn2poly.explain.interactions import Interactions, interactions
 from nn2poly.explain.local import LocalComparison, compare_local
 from nn2poly.explain.shapley import ShapleyValues, shapley
@@ -50,6 +51,7 @@ __all__ = [
     "friedman_h",
     "gradients",
     "ice",
+    "importance",
     "interactions",
     "marginal_effects",
     "monotonicity",
@@ -57,3 +59,8 @@ __all__ = [
     "shapley",
     "sobol",
 ]
+
+
+def __dir__() -> list[str]:
+    """List the public names alone."""
+    return __all__

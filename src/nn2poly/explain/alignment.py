@@ -9,28 +9,9 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arguments import listed
-from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
-
-
-def aligned(polys: Sequence[Polynomial]) -> tuple[IntArray, FloatArray]:
-    """Bring polynomials of the same features and coordinates to the same terms.
-
-    The graded basis of a lower order is the beginning of that of a higher one, so positions
-    mean the same in all of them.
-
-    Returns
-    -------
-    arrays (n_terms,) and (n_members, n_terms, n_outputs)
-        Positions of the terms that any of them has, and their coefficients, 0 where absent.
-    """
-    every = [np.arange(p.n_terms) if p.positions is None else p.positions for p in polys]
-    union = np.unique(np.concatenate(every))
-    values = np.zeros((len(polys), len(union), polys[0].n_outputs))
-    for k, (poly, positions) in enumerate(zip(polys, every, strict=True)):
-        values[k, np.searchsorted(union, positions)] = poly.coefficients
-    return union, values
 
 
 def check_features(polys: Sequence[Polynomial], labels: Sequence[str]) -> None:

@@ -1,74 +1,40 @@
-"""`anova`: the functional ANOVA of a polynomial, pure effects of features, pairs, ….
+"""`anova`: the functional ANOVA of a formula, pure effects of features, pairs, ….
 
-For independent features, E z^α factors into moments of single features μ(i, a) = E z_i^a, and the
-effects of Hoeffding's decomposition are sums of products of centred powers,
-
-    f_T(z) = Σ_β g_β Π_{i∈T} (z_i^β_i - μ(i, β_i)),   g_β = Σ_α c_α Π_{i∉T} μ(i, α_i),
-
-over the exponents β with variables T, and over the terms α that agree with β on T. A triangular
-factor of each feature's powers (QR) turns them into orthonormal polynomials, in which a
+With factors centred by their means, a formula is already its ANOVA for independent players:
+every product of centred factors averages to zero over any one of its players, so the effect f_T
+of Hoeffding's decomposition is the sum of the terms with exactly the players T. A triangular
+factor of each player's centred factors (QR) turns them into orthonormal functions, in which a
 variance is a sum of squares: nothing cancels.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from nn2poly.algebra.monomials import (
-    rank,
-    unrank,
-)
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import UnknownTermError
-from nn2poly.explain.games import Subset
-from nn2poly.explain.moments import (
-    feature_moments,
-    patterns,
-    read_population,
-    read_rows,
-    recentred,
-    row_batches,
-    warn_once,
-)
-from nn2poly.explain.subterms import Faces, make_faces
+from nn2poly.explain.formulas import Formula
+from nn2poly.explain.games import Subset, SubsetSums, number_subsets
+from nn2poly.explain.products import BATCH_BYTES, add_rows, collected, merged
+from nn2poly.explain.rewriting import as_polynomial, centred, shifted, some
+from nn2poly.explain.rows import checked_population, checked_rows
+from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import ranked_table, subset_name
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import Terms, parse_term
-from nn2poly.memory import check_terms
+from nn2poly.formula.terms import parse_term
 from nn2poly.tables import Table
 
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """Products of centred powers that share their exponents.
-
-    Parameters
-    ----------
-    owners
-        Array (n,): the subset that each belongs to, none of them twice.
-    variables
-        Array (n, k).
-    exponents
-        The k powers.
-    coefficients
-        Array (n, n_outputs).
-    """
-
-    owners: IntArray
-    variables: IntArray
-    exponents: tuple[int, ...]
-    coefficients: FloatArray
+# Terms of one number of players are written in orthonormal functions when that gives at most so
+# many (some seconds); regions cut in many columns give more, and little that could cancel.
+MAX_EXPANDED = 2**22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Anova:
-    """A polynomial as its mean plus one pure effect for each subset of features.
+    """A formula as its mean plus one pure effect for each subset of features.
 
     Each effect averages to zero over any one of its features, whatever the others, when the
     features are independent with the marginals of the data. Only subsets of features that share
@@ -82,55 +48,40 @@ class Anova:
         Array (n_outputs,).
     variances
         Array (n_subsets, n_outputs): of each effect, for independent features; their sum is
-        the variance of the polynomial.
+        the variance of the formula.
     poly
-        The polynomial, in coordinates around the mean of the data.
-    moments
-        Array (p, Q + 1): mean powers of each feature in these coordinates.
-    pieces
-        The effects.
+        The formula.
+    effects
+        The effects, sums of products of centred factors.
     """
 
     subsets: tuple[Subset, ...]
     mean: FloatArray
     variances: FloatArray
-    poly: Polynomial
-    moments: FloatArray
-    pieces: tuple[Piece, ...]
+    poly: Formula
+    effects: SubsetSums
 
-    def component(self, subset: Any) -> Polynomial:
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The features, or columns, that the subsets count."""
+        return self.effects.form.players
+
+    def component(self, subset: Any) -> Polynomial | Separable:
         """Give the effect of one subset (indices or names) as a polynomial of its own."""
-        wanted = tuple(sorted(set(parse_term(subset, self.poly.feature_names))))
+        wanted = tuple(sorted(set(parse_term(subset, self.feature_names))))
         if wanted not in self.subsets:
             raise UnknownTermError(
-                f"No term holds {subset_name(wanted, self.poly.feature_names) or 'nothing'!r}.",
+                f"No term holds {subset_name(wanted, self.feature_names) or 'nothing'!r}.",
                 expected=f"one of the {len(self.subsets):,} subsets of features that share a term",
                 remedy="see .subsets; effects that are not listed are zero, .mean is the constant",
             )
-        owner = self.subsets.index(wanted)
-        every = [part for piece in self.pieces for part in self._expanded(piece, owner)]
-        parts = [part for part in every if part[1].any()] or every[:1]
-        return Polynomial.from_terms(
-            [term for term, _ in parts],
-            np.array([values for _, values in parts]),
-            self.poly.feature_names,
-            output_names=self.poly.output_names,
-            center=self.poly.center,
-            scale=self.poly.scale,
-            low=self.poly.low,
-            high=self.poly.high,
-        )
-
-    def _expanded(self, piece: Piece, owner: int) -> Iterator[tuple[Subset, FloatArray]]:
-        """Multiply the product of one subset out: its terms and their coefficients."""
-        for place in np.flatnonzero(piece.owners == owner).tolist():
-            factors = list(zip(piece.variables[place].tolist(), piece.exponents, strict=True))
-            for kept in product((True, False), repeat=len(factors)):
-                values, term = piece.coefficients[place], []
-                for (i, a), keep in zip(factors, kept, strict=True):
-                    term += [i] * a if keep else []
-                    values = values if keep else -values * self.moments[i, a]
-                yield tuple(term), values
+        sums, form = self.effects.sums, self.effects.form
+        here = slice(*sums.ends[self.subsets.index(wanted) :][:2])
+        alone = some(form, sums.places[here], sums.coefficients[here])
+        plain = as_polynomial(shifted(alone, -form.means), self.poly)
+        if isinstance(plain, Polynomial) and isinstance(self.poly, Polynomial):
+            return replace(plain, low=self.poly.low, high=self.poly.high)
+        return plain
 
     def evaluate(self, X: Any) -> FloatArray:
         """Evaluate every effect; with the mean they add up to the prediction.
@@ -144,38 +95,11 @@ class Anova:
         -------
         array (n, n_subsets, n_outputs)
         """
-        rows = read_rows(self.poly, X, "X")
-        warn_once(self.poly, rows)
-        shape = (len(rows), *self.variances.shape)
-        check_terms(
-            len(self.subsets),
-            8 * shape[0] * shape[1] * shape[2],
-            what=f"The array of the effect of every subset on {len(rows):,} rows",
-            remedy="pass fewer rows at a time, truncate the polynomial, or prune it",
-        )
-        out = np.empty(shape)
-        for here, values in self.batches(rows):
-            out[here] = values
-        return out
-
-    def batches(self, rows: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Walk over raw rows (n, p): a slice, and the effects (rows, n_subsets, n_outputs)."""
-        z = (rows - self.poly.center) / self.poly.scale
-        powers = np.arange(self.moments.shape[1])[:, None, None]
-        width = max(self.variances.size, self.moments.size)
-        for here in row_batches(len(z), width):
-            centred = z[here].T ** powers - self.moments.T[:, :, None]
-            out = np.zeros((*self.variances.shape, centred.shape[2]))
-            for piece in self.pieces:
-                values = np.ones((len(piece.owners), centred.shape[2]))
-                for variable, a in zip(piece.variables.T, piece.exponents, strict=True):
-                    values *= centred[a, variable]
-                out[piece.owners] += piece.coefficients[:, :, None] * values[:, None, :]
-            yield here, out.transpose(2, 0, 1)
+        return self.effects.evaluate(checked_rows(self.poly, X))
 
     def table(self, n: int | None = None, *, output: int | str | None = None) -> Table:
         """Rank the effects by standard deviation, the n first or all, of one output or all."""
-        names = [subset_name(subset, self.poly.feature_names) for subset in self.subsets]
+        names = [subset_name(subset, self.feature_names) for subset in self.subsets]
         deviations = np.sqrt(self.variances)
         title = "Functional ANOVA: standard deviation of each pure effect"
         return ranked_table(
@@ -196,7 +120,7 @@ class Anova:
         return self.table(20)._repr_html_()
 
 
-def anova(poly: Polynomial, X: Any) -> Anova:
+def anova(poly: Formula, X: Any) -> Anova:
     """Answer "what does each feature do by itself, and what only with others?".
 
     Hoeffding's decomposition for independent features with the marginals of X: every effect is
@@ -226,93 +150,113 @@ def anova(poly: Polynomial, X: Any) -> Anova:
     >>> effects.subsets, effects.variances.ravel()
     (((0,), (1,), (0, 1)), array([1., 1., 1.]))
     """
-    rows = read_population(poly, X, "X")
-    warn_once(poly, rows)
-    near = recentred(poly, rows)
-    faces = make_faces(near)
-    z = (rows - near.center) / near.scale
-    moments = _clean(feature_moments(z, near.max_order), z)
-    values = _contracted(faces, _product_moments(faces.terms, moments))
-    subsets, pieces = _pieces(faces.terms, values)
-    variances = _variances(pieces, _triangles(z, near.max_order), len(subsets), near.n_outputs)
-    return Anova(subsets, values[0], variances, near, moments, pieces)
+    rows = checked_population(poly, X)
+    form = centred(separable(poly), rows)
+    effects = _effects(form)
+    variances = _variances(effects, _triangles(form, rows))
+    return Anova(effects.subsets, form.coefficients[0], variances, poly, effects)
 
 
-def _clean(moments: FloatArray, z: FloatArray) -> FloatArray:
-    """Take the means of centred data, which are dust, for the zeros that they stand for."""
-    dust = np.abs(moments) <= 64 * np.finfo(float).eps * np.abs(z).max(axis=0)[:, None]
-    dust[:, :1] = dust[:, 2:] = False
-    return np.where(dust, 0.0, moments)
-
-
-def _product_moments(terms: Terms, moments: FloatArray) -> FloatArray:
-    """Average every term over independent features: array (n_terms,)."""
-    out = np.ones(len(terms))
-    for here, rows in terms.by_degree():
-        for places, variables, exponents in patterns(rows):
-            for variable, a in zip(variables.T, exponents, strict=True):
-                out[here.start + places] *= moments[variable, a]
-    return out
-
-
-def _contracted(faces: Faces, moments: FloatArray) -> FloatArray:
-    """Average the variables outside each face away: g (n_faces, n_outputs)."""
-    out = np.zeros((len(faces.terms), faces.n_outputs))
-    for group in faces.groups:
-        for mask, places in enumerate(group.places):
-            values = group.coefficients * moments[group.places[-1 - mask]][:, None]
-            for k in range(faces.n_outputs):
-                out[:, k] += np.bincount(places, values[:, k], minlength=len(out))
-    return out
-
-
-def _pieces(terms: Terms, values: FloatArray) -> tuple[tuple[Subset, ...], tuple[Piece, ...]]:
-    """Sort the faces by their variables: the subsets, and the products that belong to them."""
-    found: dict[int, list[tuple[IntArray, IntArray, tuple[int, ...], FloatArray]]]
-    found = defaultdict(list)
-    for here, rows in terms.by_degree():
-        for places, variables, exponents in patterns(rows):
-            ranks = rank(variables, terms.n_features)
-            found[len(exponents)].append((ranks, variables, exponents, values[here][places]))
+def _effects(form: Separable) -> SubsetSums:
+    """Sort the terms of a centred formula by their players."""
     subsets: list[Subset] = []
-    pieces = []
-    for size in sorted(set(found) - {0}):
-        known = np.unique(np.concatenate([ranks for ranks, *_ in found[size]]))
-        for ranks, variables, exponents, part in found[size]:
-            owners = len(subsets) + np.searchsorted(known, ranks)
-            pieces.append(Piece(owners, variables, exponents, part))
-        subsets += map(tuple, unrank(known, terms.n_features, size).tolist())
-    return tuple(subsets), tuple(pieces)
+    owners = []
+    for _, products in list(form.terms)[1:]:
+        found, which = number_subsets(form.owners[products], len(form.players))
+        owners.append(which + len(subsets))
+        subsets += found
+    which = np.concatenate([np.empty(0, dtype=np.intp), *owners])
+    places = np.arange(1, len(form.terms))
+    sums = collected(form.terms, which, places, form.coefficients[1:], len(subsets))
+    return SubsetSums(tuple(subsets), form, sums)
 
 
-def _triangles(z: FloatArray, max_order: int) -> FloatArray:
-    """Write the powers of each feature in its orthonormal polynomials.
+@dataclass(frozen=True, eq=False)
+class _Triangles:
+    """Centred factors in orthonormal functions: g_f = Σ_{i ≤ rank_f} weights[f, i] e_{begin_f + i}.
 
-    Returns
-    -------
-    array (p, Q + 1, Q + 1)
-        Entry [i, j, a]: the part of z_i^a along the polynomial of degree j. A feature with few
-        distinct values needs no special case: its higher rows are zero up to rounding.
+    Parameters
+    ----------
+    begin, count
+        Arrays (n_factors,).
+    weights
+        Array (n_factors, largest count).
     """
-    n, p = z.shape
-    out = np.zeros((p, max_order + 1, max_order + 1))
-    for i in range(p):
-        powers = z[:, [i]] ** np.arange(max_order + 1)
-        triangle = np.linalg.qr(powers, mode="r") / np.sqrt(n)
-        out[i, : len(triangle)] = triangle
+
+    begin: IntArray
+    count: IntArray
+    weights: FloatArray
+
+
+def _triangles(form: Separable, rows: FloatArray) -> _Triangles:
+    """Orthonormalise the factors of each player over raw rows (n, p).
+
+    A player with few different values needs no special case: the weights of what it cannot tell
+    apart are zero up to rounding.
+    """
+    counts = np.bincount(form.owners, minlength=len(form.players))
+    begins = np.cumsum(counts) - counts
+    weights = np.zeros((len(form.factors), max([1, *counts.tolist()])))
+    # As many players at a time as make a batch: their factors are evaluated together.
+    chunks = np.cumsum(counts) * len(rows) * 8 // BATCH_BYTES
+    for chunk in np.unique(chunks).tolist():
+        players = np.flatnonzero(chunks == chunk)
+        start = int(begins[players[0]])
+        values = form.values(rows, range(start, start + int(counts[players].sum())))
+        for i in players[counts[players] > 0].tolist():
+            here = slice(int(begins[i]), int(begins[i] + counts[i]))
+            own = values[here.start - start : here.stop - start].T
+            triangle = np.asarray(np.linalg.qr(own, mode="r"))
+            weights[here, : len(triangle)] = triangle.T / np.sqrt(len(rows))
+    numbers = np.arange(len(form.factors))
+    return _Triangles(begins[form.owners], numbers - begins[form.owners] + 1, weights)
+
+
+def _variances(effects: SubsetSums, triangles: _Triangles) -> FloatArray:
+    """Compute the variance of every effect for independent players: (n_subsets, n_outputs)."""
+    form, out = effects.form, np.zeros(effects.sums.shape)
+    owner = np.empty(len(form.terms), dtype=np.intp)
+    owner[effects.sums.places] = np.repeat(np.arange(len(out)), np.diff(effects.sums.ends))
+    for here, products in list(form.terms)[1:]:
+        which, values = owner[here], form.coefficients[here]
+        if triangles.count[products].prod(axis=1).sum() <= MAX_EXPANDED:
+            out += _squares(products, which, values, triangles, len(out))
+        else:
+            out += _quadratic(products, which, values, triangles, len(out))
     return out
 
 
-def _variances(
-    pieces: tuple[Piece, ...], triangles: FloatArray, n_subsets: int, n_outputs: int
+def _squares(
+    products: IntArray, which: IntArray, values: FloatArray, triangles: _Triangles, n: int
 ) -> FloatArray:
-    """Sum the squares of the orthonormal coefficients of each subset: (n_subsets, n_outputs)."""
-    shape = (n_subsets, n_outputs)
-    sums: dict[tuple[int, ...], FloatArray] = defaultdict(lambda: np.zeros(shape))
-    for piece in pieces:
-        for degrees in product(*(range(1, a + 1) for a in piece.exponents)):
-            factor = np.ones(len(piece.owners))
-            for variable, j, a in zip(piece.variables.T, degrees, piece.exponents, strict=True):
-                factor *= triangles[variable, j, a]
-            sums[degrees][piece.owners] += piece.coefficients * factor[:, None]
-    return sum((part**2 for part in sums.values()), np.zeros(shape))
+    """Write products (m, k) in orthonormal functions and add up squares by subset."""
+    for column in range(products.shape[1]):
+        factor = products[:, column]
+        count = triangles.count[factor]
+        again = np.repeat(np.arange(len(products)), count)
+        step = np.arange(len(again)) - np.repeat(np.cumsum(count) - count, count)
+        factor = factor[again]
+        products, which = products[again], which[again]
+        products[:, column] = triangles.begin[factor] + step
+        values = values[again] * triangles.weights[factor, step][:, None]
+    # The players of a product say its subset, so the products of different subsets differ.
+    terms, sums = merged([products], [values], len(triangles.begin))
+    subset = np.empty(len(terms), dtype=np.intp)
+    subset[terms.find(products)] = which
+    return add_rows(subset[1:], sums[1:] ** 2, n)
+
+
+def _quadratic(
+    products: IntArray, which: IntArray, values: FloatArray, triangles: _Triangles, n: int
+) -> FloatArray:
+    """Add up covariances of all pairs of products (m, k) of one subset."""
+    gram = triangles.weights @ triangles.weights.T
+    out = np.zeros((n, values.shape[1]))
+    order = np.argsort(which, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(which[order])) + 1):
+        rows = products[part]
+        covariance = np.ones((len(rows), len(rows)))
+        for column in rows.T:
+            covariance *= gram[np.ix_(column, column)]
+        out[which[part[0]]] = np.einsum("ik,ij,jk->k", values[part], covariance, values[part])
+    return np.maximum(out, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from nn2poly.explain.enclosures import (
     rounding_slack,
     witnesses,
 )
+from nn2poly.explain.formulas import plain
 from nn2poly.explain.summaries import how_many
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.terms import output_index, parse_term
@@ -162,7 +163,7 @@ def bounds(poly: Polynomial, box: Any = None, *, data: Any = None, splits: int =
     """
     low, high = read_box(poly, box, data)
     cuts = _cuts(splits)
-    silent = _unlinked(poly)
+    silent = plain(poly)
     slack = rounding_slack(silent, low, high)
     if cuts:
         single = [one_output(silent, o) for o in range(poly.n_outputs)]
@@ -203,10 +204,10 @@ def monotonicity(
     """
     low, high = read_box(poly, box, data)
     cuts = _cuts(splits)
-    plain = _unlinked(poly)
+    silent = plain(poly)
     # Changing coordinates once serves all derivatives.
-    boxed = in_box(plain, low, high)
-    slacks = [rounding_slack(derivative(plain, j), low, high) for j in range(poly.n_features)]
+    boxed = in_box(silent, low, high)
+    slacks = [rounding_slack(derivative(silent, j), low, high) for j in range(poly.n_features)]
     found = [_direction(derivative(boxed, j), s, low, high, cuts) for j, s in enumerate(slacks)]
     words, bottom, top = zip(*found, strict=True)
     return Monotonicity(
@@ -232,10 +233,6 @@ def _direction(
     words[bottom >= -slack] = "increasing"
     words[(bottom >= -slack) & (top <= slack)] = "constant"
     return words.tolist(), bottom - slack, top + slack
-
-
-def _unlinked(poly: Polynomial) -> Polynomial:
-    return replace(poly, classes=None, link="identity", layers=(), low=None, high=None, card=None)
 
 
 def _cuts(splits: object) -> int:

@@ -10,12 +10,12 @@ import numpy as np
 from nn2poly.arguments import per_feature, real_array
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.moments import check_polynomial, row_parts
-from nn2poly.formula.polynomial import Polynomial
+from nn2poly.explain.formulas import Formula, check_formula, known_range
+from nn2poly.explain.rows import row_parts
 from nn2poly.formula.terms import parse_term
 
 
-def read_box(poly: Polynomial, box: Any, data: Any) -> tuple[FloatArray, FloatArray]:
+def read_box(poly: Formula, box: Any, data: Any) -> tuple[FloatArray, FloatArray]:
     """Read a box in any spelling: the lowest and the highest values, arrays (p,).
 
     Parameters
@@ -28,13 +28,12 @@ def read_box(poly: Polynomial, box: Any, data: Any) -> tuple[FloatArray, FloatAr
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> read_box(Polynomial([[0.0], [1.0]], 1, ["t"]), (0.0, 2.0), None)
     (array([0.]), array([2.]))
     """
-    check_polynomial(poly)
-    known = None if poly.low is None or poly.high is None else (poly.low, poly.high)
-    if data is not None:
-        known = _range(poly, data)
+    check_formula(poly)
+    known = known_range(poly) if data is None else _range(poly, data)
     if isinstance(box, Mapping):
         return _named_box(poly, box, known)
     ends: Any = known if box is None else box
@@ -43,23 +42,23 @@ def read_box(poly: Polynomial, box: Any, data: Any) -> tuple[FloatArray, FloatAr
     pair = isinstance(ends, tuple | list) or (isinstance(ends, np.ndarray) and ends.ndim > 0)
     if not pair or len(ends) != 2:
         raise _no_box("A box is a pair of its lowest and highest values.", poly)
-    low, high = (per_feature(end, poly.n_features, "box") for end in ends)
+    low, high = (per_feature(end, len(poly.feature_names), "box") for end in ends)
     return _ordered(low, high, poly)
 
 
-def _range(poly: Polynomial, data: Any) -> tuple[FloatArray, FloatArray]:
+def _range(poly: Formula, data: Any) -> tuple[FloatArray, FloatArray]:
     """Find the range of a table, or of a stream without holding it."""
-    low, high = np.full(poly.n_features, np.inf), np.full(poly.n_features, -np.inf)
+    low, high = np.full(len(poly.feature_names), np.inf), np.full(len(poly.feature_names), -np.inf)
     for rows in row_parts(poly, data, "data"):
         low, high = np.minimum(low, rows.min(axis=0)), np.maximum(high, rows.max(axis=0))
     return low, high
 
 
 def _named_box(
-    poly: Polynomial, box: Mapping[Any, Any], known: tuple[FloatArray, FloatArray] | None
+    poly: Formula, box: Mapping[Any, Any], known: tuple[FloatArray, FloatArray] | None
 ) -> tuple[FloatArray, FloatArray]:
-    low = np.full(poly.n_features, np.nan) if known is None else known[0].copy()
-    high = np.full(poly.n_features, np.nan) if known is None else known[1].copy()
+    low = np.full(len(poly.feature_names), np.nan) if known is None else known[0].copy()
+    high = np.full(len(poly.feature_names), np.nan) if known is None else known[1].copy()
     for feature, pair in box.items():
         (j,) = parse_term((feature,), poly.feature_names)
         side = real_array(pair, f"side {feature!r} of the box")
@@ -71,7 +70,7 @@ def _named_box(
     return _ordered(low, high, poly)
 
 
-def _ordered(low: FloatArray, high: FloatArray, poly: Polynomial) -> tuple[FloatArray, FloatArray]:
+def _ordered(low: FloatArray, high: FloatArray, poly: Formula) -> tuple[FloatArray, FloatArray]:
     bad = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high) & (low <= high))).tolist()
     if bad:
         j = bad[0]
@@ -84,10 +83,11 @@ def _ordered(low: FloatArray, high: FloatArray, poly: Polynomial) -> tuple[Float
     return low, high
 
 
-def _no_box(what: str, poly: Polynomial) -> InvalidInputError:
+def _no_box(what: str, poly: Formula) -> InvalidInputError:
     return InvalidInputError(
         what,
         where="box",
-        expected=f"(low, high) of numbers or of arrays ({poly.n_features},), or a dict of pairs",
+        expected="(low, high) of numbers or of arrays "
+        f"({len(poly.feature_names)},), or a dict of pairs",
         remedy="pass box=(low, high), or data=X to take its range",
     )

@@ -11,9 +11,10 @@ import numpy as np
 from nn2poly.arguments import check_count, listed
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.derivatives import checked_rows, evaluate
-from nn2poly.explain.moments import read_population, warn_once
-from nn2poly.explain.restriction import average_out, powers_of
+from nn2poly.explain.formulas import Formula
+from nn2poly.explain.rewriting import Cofactors, as_polynomial, cofactors, joined
+from nn2poly.explain.rows import checked_population, checked_rows
+from nn2poly.explain.separable import Separable, separable
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.terms import parse_term
 from nn2poly.memory import check_terms
@@ -34,21 +35,15 @@ class PartialDependence:
         One array (g_i,) per feature, in raw units.
     values
         Array (g_1, …, g_m, n_outputs), raw outputs.
+    feature_names, output_names
+        These features, and the outputs.
     """
 
-    polynomial: Polynomial
+    polynomial: Polynomial | Separable
     grid: tuple[FloatArray, ...]
     values: FloatArray
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The features."""
-        return self.polynomial.feature_names
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """The outputs."""
-        return self.polynomial.output_names
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
 
     def table(self) -> Table:
         """List the points of the grid with the average prediction at each."""
@@ -104,7 +99,7 @@ class IndividualCurves:
 
 
 def partial_dependence(
-    poly: Polynomial,
+    poly: Formula,
     X: Any,
     features: int | str | Sequence[int | str],
     *,
@@ -145,18 +140,22 @@ def partial_dependence(
     >>> curve.polynomial.coefficient("t"), curve.polynomial.coefficient("t^2")
     (3.0, 1.0)
     """
-    rows = read_population(poly, X, "X")
-    warn_once(poly, rows)
-    chosen = _features(poly, features)
-    axes = _axes(poly, rows, chosen, grid, percentiles)
-    average = average_out(poly, rows, chosen)
-    shape = tuple(len(axis) for axis in axes)
-    values = evaluate(average, _points(axes)).reshape(*shape, poly.n_outputs)
-    return PartialDependence(average, axes, values)
+    rows = checked_population(poly, X)
+    parts, columns = _split(poly, features)
+    axes = _axes(poly, rows, columns, grid, percentiles)
+    average = parts.average(rows)
+    values = average.predict(_placed(rows, columns, _points(axes)))
+    return PartialDependence(
+        as_polynomial(average, poly, columns),
+        axes,
+        values.reshape(*map(len, axes), -1),
+        tuple(poly.feature_names[j] for j in columns),
+        poly.output_names,
+    )
 
 
 def ice(
-    poly: Polynomial,
+    poly: Formula,
     X: Any,
     feature: int | str,
     *,
@@ -191,27 +190,28 @@ def ice(
            [0., 4.]])
     """
     rows = checked_rows(poly, X)
-    (j,) = parse_term((feature,), poly.feature_names)
-    (axis,) = _axes(poly, rows, (j,), grid, percentiles)
+    parts, columns = _split(poly, [feature])
+    (axis,) = _axes(poly, rows, columns, grid, percentiles)
     check_terms(
-        poly.n_terms,
-        16 * len(rows) * len(axis) * poly.n_outputs,
+        len(parts.form.terms),
+        16 * len(rows) * len(axis) * len(poly.output_names),
         what=f"The curves of {len(rows):,} rows at {len(axis):,} points, of a polynomial that",
         remedy="pass fewer rows, or a coarser grid",
     )
-    z = (axis - poly.center[j]) / poly.scale[j]
-    values = np.zeros((len(rows), len(axis), poly.n_outputs))
-    # Horner's scheme in z_j.
-    for factor in reversed(powers_of(poly, j)):
-        values *= z[:, None]
-        values += evaluate(factor, rows)[:, None]
-    return IndividualCurves(poly.feature_names[j], poly.output_names, axis, values, rows)
+    factors = parts.at(_placed(rows, columns, axis[:, None]))
+    rest = parts.cofactor(len(factors)).predict(rows)
+    values = np.repeat(rest[:, None], len(axis), axis=1)
+    for place, factor in enumerate(factors):
+        values += factor[:, None] * parts.cofactor(place).predict(rows)[:, None]
+    return IndividualCurves(poly.feature_names[columns[0]], poly.output_names, axis, values, rows)
 
 
-def _features(poly: Polynomial, features: Any) -> tuple[int, ...]:
+def _split(poly: Formula, features: Any) -> tuple[Cofactors, list[int]]:
+    """Take the chosen players, as one, out of a formula; also give their columns."""
+    form = separable(poly)
     alone = isinstance(features, str | int | np.integer) or not isinstance(features, Iterable)
     given = [features] if alone else list(features)
-    chosen = tuple(parse_term((feature,), poly.feature_names)[0] for feature in given)
+    chosen = [parse_term((feature,), form.players)[0] for feature in given]
     if not chosen or len(set(chosen)) < len(chosen):
         raise InvalidInputError(
             "The features of a partial dependence cannot be used.",
@@ -219,13 +219,24 @@ def _features(poly: Polynomial, features: Any) -> tuple[int, ...]:
             expected="one feature, or a list of different ones",
             found=listed(given),
         )
-    return chosen
+    columns = [j for player in chosen for j in form.columns[player]]
+    if len(chosen) == 1:
+        return cofactors(form, chosen[0]), columns
+    together = joined(form, {"together": chosen})
+    return cofactors(together, together.players.index("together")), columns
+
+
+def _placed(rows: FloatArray, columns: list[int], points: FloatArray) -> FloatArray:
+    """Write points (g, m) into some columns of a row: array (g, p); the others do not matter."""
+    out = np.repeat(rows[:1], len(points), axis=0)
+    out[:, columns] = points
+    return out
 
 
 def _axes(
-    poly: Polynomial,
+    poly: Formula,
     rows: FloatArray,
-    chosen: tuple[int, ...],
+    chosen: list[int],
     grid: Any,
     percentiles: tuple[float, float],
 ) -> tuple[FloatArray, ...]:

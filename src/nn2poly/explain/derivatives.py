@@ -1,24 +1,19 @@
-"""Exact slopes of a polynomial: the derivative is again a polynomial, of one order less."""
+"""Exact slopes: the derivative of a polynomial is again a polynomial, of one order less."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from nn2poly.algebra.monomials import (
-    count_terms,
-    rank,
-)
-from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.explain.moments import check_polynomial, read_rows, warn_once
+from nn2poly.arrays import FloatArray
+from nn2poly.explain.formulas import Formula, check_formula, coordinates, written
+from nn2poly.explain.products import Sums, collected, merged
+from nn2poly.explain.rows import checked_rows
+from nn2poly.explain.separable import Separable, separable
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import offsets, parse_term
+from nn2poly.formula.terms import parse_term
 from nn2poly.memory import check_terms
-
-Degrees = Sequence[tuple[slice, IntArray]]
 
 
 def derivative(poly: Polynomial, feature: int | str) -> Polynomial:
@@ -46,12 +41,24 @@ def derivative(poly: Polynomial, feature: int | str) -> Polynomial:
     >>> dict(zip(slope.term_names(), slope.coefficients[:, 0].tolist()))
     {'1': 1.0, 't': 6.0, 'u': 5.0}
     """
-    check_polynomial(poly)
+    check_formula(poly)
     (j,) = parse_term((feature,), poly.feature_names)
-    return _derivative(poly, j, list(poly.terms.by_degree()))
+    unit = coordinates(poly).slopes(np.zeros((1, len(poly.feature_names))))[0, j]
+    rows, values = [], [np.empty((0, len(poly.output_names)))]
+    for here, variables in poly.terms.by_degree():
+        n, degree = variables.shape
+        if degree:
+            found = variables == j
+            power = found.sum(axis=1)
+            keep = np.ones((n, degree), dtype=bool)
+            keep[np.arange(n), found.argmax(axis=1)] = False
+            keep = keep[chosen := np.flatnonzero(power)]
+            rows.append(variables[chosen][keep].reshape(len(chosen), degree - 1))
+            values.append(poly.coefficients[here][chosen] * power[chosen, None] * unit)
+    return written(poly, rows, np.concatenate(values))
 
 
-def gradients(poly: Polynomial, X: Any) -> FloatArray:
+def gradients(poly: Formula, X: Any) -> FloatArray:
     """Compute the exact gradient of every output at every row.
 
     Parameters
@@ -74,76 +81,46 @@ def gradients(poly: Polynomial, X: Any) -> FloatArray:
     array([16.,  5.])
     """
     rows = checked_rows(poly, X)
-    check_room(poly, len(rows), "The array of gradients")
-    degrees = list(poly.terms.by_degree())
-    slopes = (evaluate(_derivative(poly, j, degrees), rows) for j in range(poly.n_features))
-    result: FloatArray = np.stack(list(slopes), axis=1)
-    return result
+    form = separable(poly)
+    check_size(form, len(rows), "The array of gradients")
+    return slopes(form, rows)
 
 
-def _derivative(poly: Polynomial, j: int, degrees: Degrees) -> Polynomial:
-    """Differentiate; ``degrees`` are the terms by degree, worked out once for all features."""
-    order = max(poly.max_order - 1, 0)
-    begin = offsets(poly.n_features, order)
-    # Removing one factor z_j keeps the graded order, so the positions come out sorted.
-    positions = [np.empty(0, dtype=np.intp)]
-    values = [np.empty((0, poly.n_outputs))]
-    for here, variables in degrees:
-        found = variables == j
-        power = found.sum(axis=1)
-        chosen = np.flatnonzero(power)
-        if not len(chosen):
-            continue
-        degree = variables.shape[1]
-        keep = np.ones((len(chosen), degree), dtype=bool)
-        keep[np.arange(len(chosen)), found[chosen].argmax(axis=1)] = False
-        reduced = variables[chosen][keep].reshape(len(chosen), degree - 1)
-        positions.append(begin[degree - 1] + rank(reduced, poly.n_features))
-        values.append(poly.coefficients[here][chosen] * power[chosen, None] / poly.scale[j])
-    return plain(poly, order, np.concatenate(positions), np.concatenate(values))
+def slopes(form: Separable, rows: FloatArray) -> FloatArray:
+    """Differentiate by every feature at raw rows (n, p): array (n, p, n_outputs).
+
+    ∂P/∂x_j = Σ_f ∂f/∂x_j · C_f, C_f the sum of the terms with factor f, without it.
+    """
+    out = np.zeros((len(rows), len(form.feature_names), len(form.output_names)))
+    for here, values in _cofactors(form).batches(form.on(rows), len(rows)):
+        pairs, steepness = form.slopes(rows[here])
+        for (factor, feature), slope in zip(pairs.tolist(), steepness, strict=True):
+            out[here, feature] += slope[:, None] * values[:, factor]
+    return out
 
 
-def plain(
-    poly: Polynomial, order: int, positions: IntArray, coefficients: FloatArray
-) -> Polynomial:
-    """Give a polynomial in the same features, without link, layers, range or card."""
-    full = len(positions) == count_terms(poly.n_features, order)
-    return replace(
-        poly,
-        coefficients=coefficients,
-        max_order=order,
-        positions=None if full else positions,
-        classes=None,
-        link="identity",
-        layers=(),
-        low=None,
-        high=None,
-        card=None,
+def _cofactors(form: Separable) -> Sums:
+    """Take each factor out of the terms that hold it: one sum per factor."""
+    nothing = np.empty((0, form.coefficients.shape[1]))
+    factors, rests = [np.empty(0, dtype=np.intp)], [np.empty((0, 0), dtype=np.intp)]
+    values = [nothing]
+    for here, products in form.terms:
+        for column in range(products.shape[1]):
+            factors.append(products[:, column])
+            rests.append(np.delete(products, column, axis=1))
+            values.append(form.coefficients[here])
+    listed, _ = merged(rests, [np.empty((len(rest), 0)) for rest in rests], len(form.factors))
+    places = np.concatenate([listed.find(rest) for rest in rests])
+    return collected(
+        listed, np.concatenate(factors), places, np.concatenate(values), len(form.factors)
     )
 
 
-def evaluate(poly: Polynomial, rows: FloatArray) -> FloatArray:
-    """Compute the raw outputs, always (n, n_outputs)."""
-    return poly.predict(rows).reshape(len(rows), poly.n_outputs)
-
-
-def checked_rows(poly: Polynomial, X: Any) -> FloatArray:
-    """Read every row of a table or of a stream, and warn about those outside the range.
-
-    Returns
-    -------
-    array (n, p)
-    """
-    rows = read_rows(poly, X, "X")
-    warn_once(poly, rows)
-    return rows
-
-
-def check_room(poly: Polynomial, n_rows: int, what: str) -> None:
+def check_size(form: Separable, n_rows: int, what: str) -> None:
     """Refuse an array (n, p, n_outputs), and its copy, that does not fit in memory."""
     check_terms(
-        poly.n_terms,
-        16 * n_rows * poly.n_features * poly.n_outputs,
+        len(form.terms),
+        16 * n_rows * len(form.feature_names) * len(form.output_names),
         what=f"{what} on {n_rows:,} rows, of a polynomial that",
         remedy="pass fewer rows at a time",
     )

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.derivatives import check_room, checked_rows, derivative, evaluate
-from nn2poly.explain.restriction import contrast
+from nn2poly.explain.derivatives import check_size, slopes
+from nn2poly.explain.formulas import Formula, known_range
+from nn2poly.explain.rewriting import cofactors, joined
+from nn2poly.explain.rows import checked_rows
+from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import how_many
-from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
 
@@ -115,7 +116,7 @@ class MarginalEffects:
 
 
 def marginal_effects(
-    poly: Polynomial, X: Any, *, binary: str | bool | Iterable[Any] = "auto"
+    poly: Formula, X: Any, *, binary: str | bool | Iterable[Any] = "auto"
 ) -> MarginalEffects:
     """Compute the marginal effect of every feature at every row, and average them.
 
@@ -150,19 +151,23 @@ def marginal_effects(
     (array([7.33333333, 8.        ]), ('slope', '0 → 1'))
     """
     rows = checked_rows(poly, X)
-    check_room(poly, len(rows), "The array of marginal effects")
+    form = separable(poly)
+    check_size(form, len(rows), "The array of marginal effects")
     levels = _levels(poly, rows)
-    values = np.zeros((len(rows), poly.n_features, poly.n_outputs))
-    kinds = ["slope"] * poly.n_features
-    for group in _groups(poly, rows, binary, levels):
-        _fill_group(poly, rows, group, levels, values, kinds)
-    for j in np.flatnonzero(np.array(kinds) == "slope").tolist():
-        values[:, j] = evaluate(derivative(poly, j), rows)
+    kinds = ["slope"] * len(poly.feature_names)
+    groups = _groups(poly, form, rows, binary, levels)
+    # The levels of a factor move together: one player.
+    form = joined(form, {f"group {k}": group for k, group in enumerate(groups) if len(group) > 1})
+    several = sum(map(len, groups)) < len(kinds)
+    shape = (len(rows), len(kinds), len(poly.output_names))
+    values = slopes(form, rows) if several else np.zeros(shape)
+    for group in groups:
+        _fill_group(form, rows, group, levels, values, kinds)
     return MarginalEffects(values, poly.feature_names, poly.output_names, tuple(kinds), rows)
 
 
 def _fill_group(
-    poly: Polynomial,
+    form: Separable,
     rows: FloatArray,
     group: tuple[int, ...],
     levels: FloatArray,
@@ -170,46 +175,55 @@ def _fill_group(
     kinds: list[str],
 ) -> None:
     """Write the differences of one binary feature, or of the levels of a factor."""
-    low, high = levels[0, list(group)], levels[1, list(group)]
+    low, high = levels[:, list(group)]
+    # One row for each level of a factor that is on, the reference first; low and high else.
+    settings = np.where(np.eye(len(group), dtype=bool), high, low)
     if len(group) == 1:
-        (j,) = group
-        values[:, j] = evaluate(contrast(poly, group, high, low), rows)
-        kinds[j] = f"{low[0]:g} → {high[0]:g}"
-        return
-    reference = np.where(np.arange(len(group)) == 0, high, low)
-    kinds[group[0]] = "reference"
-    for place, j in enumerate(group[1:], start=1):
-        to = np.where(np.arange(len(group)) == place, high, low)
-        values[:, j] = evaluate(contrast(poly, group, to, reference), rows)
-        kinds[j] = f"{poly.feature_names[group[0]]!r} → this"
+        settings = np.stack([low, high])
+        kinds[group[0]] = f"{low[0]:g} → {high[0]:g}"
+    points = np.repeat(rows[:1], len(settings), axis=0)
+    points[:, list(group)] = settings
+    player = next(i for i, columns in enumerate(form.columns) if group[0] in columns)
+    parts = cofactors(form, player)
+    steps = parts.at(points)
+    outputs = [parts.cofactor(place).predict(rows) for place in range(len(steps))]
+    moved = group if len(group) == 1 else group[1:]
+    values[:, list(group)] = 0.0
+    for j, step in zip(moved, (steps[:, 1:] - steps[:, :1]).T, strict=True):
+        for weight, output in zip(step.tolist(), outputs, strict=True):
+            values[:, j] += weight * output
+        if len(group) > 1:
+            kinds[j] = f"{form.feature_names[group[0]]!r} → this"
+    if len(group) > 1:
+        kinds[group[0]] = "reference"
 
 
-def _levels(poly: Polynomial, rows: FloatArray) -> FloatArray:
+def _levels(poly: Formula, rows: FloatArray) -> FloatArray:
     """Give the two values that each feature would have if it were binary: array (2, p)."""
     low, high = rows.min(axis=0), rows.max(axis=0)
     indicator = np.all((rows == 0) | (rows == 1), axis=0)
-    if poly.low is not None and poly.high is not None:
-        ends = np.all((rows == poly.low) | (rows == poly.high), axis=0) & (poly.low < poly.high)
-        low, high = np.where(ends, poly.low, low), np.where(ends, poly.high, high)
+    seen = known_range(poly)
+    if seen is not None:
+        ends = np.all((rows == seen[0]) | (rows == seen[1]), axis=0) & (seen[0] < seen[1])
+        low, high = np.where(ends, seen[0], low), np.where(ends, seen[1], high)
         indicator &= ~ends
     return np.stack([np.where(indicator, 0.0, low), np.where(indicator, 1.0, high)])
 
 
 def _groups(
-    poly: Polynomial, rows: FloatArray, binary: Any, levels: FloatArray
+    poly: Formula, form: Separable, rows: FloatArray, binary: Any, levels: FloatArray
 ) -> list[tuple[int, ...]]:
     if binary is False:
         return []
     if isinstance(binary, str) and binary == "auto":
-        is_binary = _is_binary(poly, rows, levels)
-        columns = np.flatnonzero(is_binary).tolist()
+        columns = np.flatnonzero(_is_binary(poly, form, rows, levels)).tolist()
         if len(rows) < FACTOR_ROWS:
             return [(j,) for j in columns]
-        return _apart(poly, _one_hot_runs(rows == levels[1], columns))
+        return _apart(form, _one_hot_runs(rows == levels[1], columns))
     return _given_groups(poly, rows, binary, levels)
 
 
-def _one_hot_runs(on: npt.NDArray[np.bool_], columns: list[int]) -> list[tuple[int, ...]]:
+def _one_hot_runs(on: BoolArray, columns: list[int]) -> list[tuple[int, ...]]:
     """Group binary columns: neighbours of which exactly one is on in every row, else alone.
 
     A column that is never on excludes every other, which says nothing: it stays alone.
@@ -227,55 +241,46 @@ def _one_hot_runs(on: npt.NDArray[np.bool_], columns: list[int]) -> list[tuple[i
     return groups
 
 
-def _apart(poly: Polynomial, groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _apart(form: Separable, groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Take groups apart of which some term holds two features: levels are never on together."""
-    group_of = np.full(poly.n_features, -1)
+    group_of = np.full(len(form.feature_names), -1)
     for place, group in enumerate(groups):
         group_of[list(group)] = place
     together = {-1}
-    for here, variables in poly.terms.by_degree():
-        used = variables[poly.coefficients[here].any(axis=1)]
+    for _, products in form.terms:
         # Neighbours in sorted terms, for the features of a group are neighbours.
-        left, right = used[:, :-1], used[:, 1:]
-        shared = (left != right) & (group_of[left] == group_of[right])
-        together.update(group_of[left[shared]].tolist())
+        seats = group_of[form.owners[products]]
+        together.update(seats[:, 1:][seats[:, 1:] == seats[:, :-1]].tolist())
     whole = [
         [group] if k not in together else [(j,) for j in group] for k, group in enumerate(groups)
     ]
     return [group for part in whole for group in part]
 
 
-def _is_binary(poly: Polynomial, rows: FloatArray, levels: FloatArray) -> npt.NDArray[np.bool_]:
+def _is_binary(poly: Formula, form: Separable, rows: FloatArray, levels: FloatArray) -> BoolArray:
     """Tell the columns with two values that mean levels, not a sample of a scale.
 
     Two values count when they are 0 and 1 or the ends of the range that the conversion saw; a
-    single value only when the polynomial itself is written in indicators (z is 0 or 1 at the
+    single value only when the formula itself is written in indicators (z is 0 or 1 at the
     ends, and no term holds a square).
     """
     low, high = levels
     two = np.all((rows == low) | (rows == high), axis=0) & (low < high)
     both = two & np.any(rows == low, axis=0) & np.any(rows == high, axis=0)
-    known = (low == 0) & (high == 1)
-    folded = np.zeros(poly.n_features, dtype=bool)
-    if poly.low is not None and poly.high is not None:
-        known |= (low == poly.low) & (high == poly.high)
-        folded = (poly.center == poly.low) & (poly.scale == poly.high - poly.low)
-        folded[_squared(poly)] = False
-    result: npt.NDArray[np.bool_] = (both & known) | (two & folded)
+    known, folded = (low == 0) & (high == 1), np.zeros(len(low), dtype=bool)
+    seen = known_range(poly)
+    if seen is not None:
+        known |= (low == seen[0]) & (high == seen[1])
+        at_low, at_high = form.coordinates.to_working(np.stack(seen))
+        folded = (at_low == 0) & (at_high == 1)
+        squares = [f.features for f in form.factors if len(set(f.features)) < len(f.features)]
+        folded[[j for features in squares for j in features]] = False
+    result: BoolArray = (both & known) | (two & folded)
     return result
 
 
-def _squared(poly: Polynomial) -> npt.NDArray[np.intp]:
-    """List the features of which some term holds a square."""
-    found = [np.empty(0, dtype=np.intp)]
-    for _, variables in poly.terms.by_degree():
-        if variables.shape[1] > 1:
-            found.append(variables[:, 1:][variables[:, 1:] == variables[:, :-1]])
-    return np.unique(np.concatenate(found))
-
-
 def _given_groups(
-    poly: Polynomial, rows: FloatArray, binary: Any, levels: FloatArray
+    poly: Formula, rows: FloatArray, binary: Any, levels: FloatArray
 ) -> list[tuple[int, ...]]:
     if isinstance(binary, str) or not isinstance(binary, Iterable):
         raise InvalidInputError(

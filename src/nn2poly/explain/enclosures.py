@@ -19,7 +19,8 @@ from math import comb
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.derivatives import evaluate
+from nn2poly.explain.formulas import coordinates, evaluate
+from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.polynomial import Polynomial
 
 # Largest array of tensor Bernstein coefficients, all outputs together.
@@ -33,7 +34,8 @@ def in_box(poly: Polynomial, low: FloatArray, high: FloatArray) -> Polynomial:
     middle = low / 2 + high / 2
     # The middle is rounded by ε|x|, much of a narrow box far from 0: reach both ends from it.
     half = np.nextafter(np.maximum(high - middle, middle - low), np.inf)
-    return poly.rebase(middle, np.maximum(half, THINNEST * poly.scale))
+    unit = 1 / coordinates(poly).slopes(low[None])[0]
+    return poly.rebase(middle, np.maximum(half, THINNEST * unit))
 
 
 def enclose(boxed: Polynomial) -> tuple[FloatArray, FloatArray]:
@@ -122,15 +124,15 @@ def _bernstein_matrix(degree: int) -> FloatArray:
 
 def rounding_slack(poly: Polynomial, low: FloatArray, high: FloatArray) -> FloatArray:
     """Bound the rounding errors: every sum of n terms errs by at most n·ε·Σ|terms|."""
-    reach = np.maximum(np.abs(low - poly.center), np.abs(high - poly.center)) / poly.scale
-    middle = np.abs(low / 2 + high / 2 - poly.center) / poly.scale
-    farthest = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(poly.center))
+    where = coordinates(poly)
+    ends = np.stack([low, high, low / 2 + high / 2, np.zeros_like(low)])
+    left, right, middle, origin = np.abs(where.to_working(ends))
+    unit = where.slopes(ends)[0]
     # In the polynomial's own coordinates the point is reach + middle, rounded as raw units are.
-    point = reach + middle + np.finfo(float).eps * farthest / poly.scale
-    zero, one = np.zeros_like(low), np.ones_like(low)
-    size = replace(poly, coefficients=np.abs(poly.coefficients), center=zero, scale=one)
-    total = evaluate(size, point[None])[0]
-    result: FloatArray = (poly.n_terms + 16 * (poly.max_order + 1)) * np.finfo(float).eps * total
+    farthest = np.maximum(np.maximum(np.abs(low), np.abs(high)) * unit, origin)
+    point = np.maximum(left, right) + middle + np.finfo(float).eps * farthest
+    size = term_values(poly.terms, point[None])[0] @ np.abs(poly.coefficients)
+    result: FloatArray = (poly.n_terms + 16 * (poly.max_order + 1)) * np.finfo(float).eps * size
     return result
 
 
@@ -145,10 +147,9 @@ def witnesses(
     for here, variables in slope.terms.by_degree():
         if variables.shape[1] == 1:
             linear[variables[:, 0]] = slope.coefficients[here]
-    corner = np.where(linear < 0, -1.0, 1.0).T
-    points = np.concatenate([corner, -corner, np.zeros((1, slope.n_features))])
-    # Rounding must not carry a witness out of the box.
-    values = evaluate(slope, np.clip(slope.center + slope.scale * points, low, high))
+    rising = (linear >= 0).T
+    corners = [np.where(rising, high, low), np.where(rising, low, high)]
+    values = evaluate(slope, np.concatenate([*corners, (low / 2 + high / 2)[None]]))
     return values.min(axis=0), values.max(axis=0)
 
 
@@ -165,7 +166,7 @@ def lowest(poly: Polynomial, low: FloatArray, high: FloatArray, cuts: int) -> fl
             break
         heappop(heap)
         j = _most_uncertain(boxed)
-        middle = boxed.center[j]
+        middle = left[j] / 2 + right[j] / 2
         for a, b in ((left[j], middle), (middle, right[j])):
             part_low, part_high = left.copy(), right.copy()
             part_low[j], part_high[j] = a, b

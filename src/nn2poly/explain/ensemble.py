@@ -9,12 +9,12 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.monomials import count_terms
 from nn2poly.arguments import check_count, listed
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.alignment import aligned, check_features, check_same, deviation, stability
+from nn2poly.explain.alignment import check_features, check_same, deviation, stability
 from nn2poly.explain.explanation_ensemble import ExplanationEnsemble, has_values, side_by_side
+from nn2poly.explain.formulas import union_of_terms
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import output_index, term_name
@@ -154,15 +154,13 @@ def _of_polynomials(
     middle = _common([poly.center for poly in polys]) if center is None else center
     width = _common([poly.scale for poly in polys]) if scale is None else scale
     moved = [poly.rebase(middle, width) for poly in polys]
-    positions, coefficients = aligned(moved)
+    terms, coefficients = union_of_terms(moved)
     low, high = _overlap(polys)
-    order = max(poly.max_order for poly in polys)
-    full = len(positions) == count_terms(polys[0].n_features, order)
     mean = replace(
         moved[0],
         coefficients=coefficients.mean(axis=0),
-        max_order=order,
-        positions=None if full else positions,
+        max_order=terms.max_order,
+        positions=terms.positions,
         layers=(),
         card=None,
         low=low,

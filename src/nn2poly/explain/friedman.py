@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.games import Subset, moebius_weight, subset_polynomials
-from nn2poly.explain.moments import joint_moments, read_population, recentred, warn_once
-from nn2poly.explain.subterms import Faces, make_faces
+from nn2poly.explain.formulas import Formula
+from nn2poly.explain.games import Subset, moebius_weight, subset_sums
+from nn2poly.explain.rewriting import centred, moments
+from nn2poly.explain.rows import checked_population
+from nn2poly.explain.separable import Separable, separable
+from nn2poly.explain.spread import Spread, player_variances
 from nn2poly.explain.summaries import how_many, subset_name
-from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import output_index
 from nn2poly.tables import Table
@@ -97,7 +99,7 @@ class FriedmanH:
         return "".join(table._repr_html_() for table in self._tables())
 
 
-def friedman_h(poly: Polynomial, X: Any) -> FriedmanH:
+def friedman_h(poly: Formula, X: Any) -> FriedmanH:
     """Answer "which pairs interact, and is it much of what they do?".
 
     Friedman and Popescu (2008): H² of a pair is the variance over the data of
@@ -125,22 +127,20 @@ def friedman_h(poly: Polynomial, X: Any) -> FriedmanH:
     >>> h.pairs, h.pairwise.round(3), h.strength
     (((0, 1),), array([[0.707]]), array([[1.]]))
     """
-    rows = read_population(poly, X, "X")
-    warn_once(poly, rows)
-    near = recentred(poly, rows)
-    faces = make_faces(near)
-    z = (rows - near.center) / near.scale
-    moments = joint_moments(faces.terms, z)
-    mean = faces.mean(moments)
-    pairs, interaction, together = _pair_variances(faces, moments, z)
-    overall, variance = _overall_variances(faces, moments, z)
+    rows = checked_population(poly, X)
+    form = centred(separable(poly), rows)
+    averages = moments(form, rows)
+    outputs = form.predict(rows)
+    mean, variance = outputs.mean(axis=0), outputs.var(axis=0)
+    pairs, interaction, together = _pair_variances(form, averages, rows)
+    overall = _overall_variances(form, averages, rows)
     floor = (64 * np.finfo(float).eps * (np.abs(mean) + np.sqrt(variance))) ** 2
     return FriedmanH(
         pairs,
         _root_ratio(interaction, together, floor),
         np.sqrt(interaction),
         _root_ratio(overall, np.broadcast_to(variance, overall.shape), floor),
-        poly.feature_names,
+        form.players,
         poly.output_names,
     )
 
@@ -152,50 +152,23 @@ def _root_ratio(part: FloatArray, whole: FloatArray, floor: FloatArray) -> Float
 
 
 def _pair_variances(
-    faces: Faces, moments: FloatArray, z: FloatArray
+    form: Separable, averages: FloatArray, rows: FloatArray
 ) -> tuple[tuple[Subset, ...], FloatArray, FloatArray]:
-    """Compute the variances of PD_jk - PD_j - PD_k and of PD_jk over z (n, p), by pair."""
-    pure = subset_polynomials(faces, moments, moebius_weight, 2)
+    """Compute the variances of PD_jk - PD_j - PD_k and of PD_jk over raw rows (n, p), by pair."""
+    pure = subset_sums(form, averages, moebius_weight, 2)
     place = {subset: j for j, subset in enumerate(pure.subsets)}
     pairs = tuple(subset for subset in pure.subsets if len(subset) == 2)
     both = [place[pair] for pair in pairs]
     left, right = ([place[pair[side],] for pair in pairs] for side in (0, 1))
-    interaction, together = _Spread(), _Spread()
-    for _, values in pure.batches(z):
+    interaction, together = Spread(), Spread()
+    for _, values in pure.batches(rows):
         interaction.add(values[:, both])
         together.add(values[:, both] + values[:, left] + values[:, right])
     return pairs, interaction.variance(), together.variance()
 
 
-def _overall_variances(
-    faces: Faces, moments: FloatArray, z: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Compute the variances of f - PD_j - PD_rest (p, n_outputs) and of f (n_outputs,)."""
-    # Of all Möbius coefficients with feature j, those of two features and more.
-    shared = subset_polynomials(faces, moments, lambda _, t: Fraction(t > 1), 1)
-    # Each coefficient of t features t times, 1/t of it: together the polynomial less its mean.
-    whole = subset_polynomials(faces, moments, lambda _, t: Fraction(1, t), 1)
-    parts, total = _Spread(), _Spread()
-    for _, values in shared.batches(z):
-        parts.add(values)
-    for _, values in whole.batches(z):
-        total.add(values.sum(axis=1))
-    out = np.zeros((z.shape[1], faces.n_outputs))
-    out[[subset[0] for subset in shared.subsets]] = parts.variance()
-    return out, total.variance()
-
-
-class _Spread:
-    """Variances of columns that arrive in batches of rows; their means are near zero."""
-
-    def __init__(self) -> None:
-        self.n, self.sums, self.squares = 0, np.zeros(()), np.zeros(())
-
-    def add(self, values: FloatArray) -> None:
-        self.n += len(values)
-        self.sums = self.sums + values.sum(axis=0)
-        self.squares = self.squares + (values**2).sum(axis=0)
-
-    def variance(self) -> FloatArray:
-        spread: FloatArray = np.maximum(self.squares / self.n - (self.sums / self.n) ** 2, 0.0)
-        return spread
+def _overall_variances(form: Separable, averages: FloatArray, rows: FloatArray) -> FloatArray:
+    """Compute the variances of f - PD_j - PD_rest over raw rows (n, p): (n_players, n_outputs)."""
+    # Of all Möbius coefficients with player j, those of two players and more.
+    shared = subset_sums(form, averages, lambda _, t: Fraction(t > 1), 1)
+    return player_variances(shared, rows)

@@ -1,11 +1,12 @@
-"""One polynomial per subset of features: what all indices of cooperative games are made of.
+"""Sums for every subset of players: what all indices of cooperative games are made of.
 
-The game of a row x is v(S) = E_b P(x_S, b_rest), the features outside S replaced by those of a
+The game of a row x is v(S) = E_b P(x_S, b_rest), the players outside S replaced by those of a
 background row b. Its Möbius coefficients m(T) = Σ_{S⊆T} (-1)^{|T|-|S|} v(S) vanish unless T lies
-within the variables of a term, and every index used here is I(S) = Σ_{T⊇S} w(|S|, |T|) m(T) with
-weights that know only sizes. A term c z^α with variables A enters v(S) as c x^α_B M(α_{A∖B}),
-B = S ∩ A, M the moments of the background. So I(S) is a polynomial in x whose terms are the faces
-of the terms of P, with coefficients c · M(opposite face) · (one number per sizes of B, S∪B, A).
+within the players of a term, and every index used here is I(S) = Σ_{T⊇S} w(|S|, |T|) m(T) with
+weights that know only sizes. A term c Π_{i∈A} g_i enters v(S) as c · Π_{i∈B} g_i(x_i) · M(A∖B),
+B = S ∩ A, with M(A∖B) the mean of the other factors over the background. So I(S) is a sum of
+faces of the terms, with coefficients c · M(opposite face) · (a number per sizes of B, S∪B, A).
+With factors centred on the background, every M of a single factor is zero.
 """
 
 from __future__ import annotations
@@ -19,22 +20,15 @@ from math import comb
 
 import numpy as np
 
-from nn2poly.algebra.monomials import (
-    rank,
-    unrank,
-)
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.explain.moments import monomial_values, row_batches
-from nn2poly.explain.subterms import FaceGroup, Faces
-from nn2poly.formula.terms import Terms
+from nn2poly.explain.products import Sums, collected, distinct, row_codes
+from nn2poly.explain.separable import Separable
 from nn2poly.memory import check_terms
 
 Subset = tuple[int, ...]
 # Weight of the Möbius coefficient of a set of size t in the index of a subset of size s.
 Weight = Callable[[int, int], Fraction]
 INDICES = ("k-SII", "STII", "SII")
-# Up to so many entries of a polynomial are added one by one.
-FEW_ENTRIES = 8
 
 
 def moebius_weight(s: int, t: int) -> Fraction:
@@ -101,169 +95,151 @@ def bernoulli_numbers(n: int) -> list[Fraction]:
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetPolynomials:
-    """One polynomial for each subset of features, all in the terms of one list.
+class SubsetSums:
+    """One sum of products for each subset of players.
 
     Parameters
     ----------
     subsets
-        Tuples of feature indices, by size and then in lexicographic order.
-    terms
-        The terms that the polynomials share.
-    ends
-        Array (n_subsets + 1,): the entries of subset j are ``ends[j]:ends[j + 1]``.
-    places
-        Array (n_entries,): the term of each entry.
-    coefficients
-        Array (n_entries, n_outputs).
+        Tuples of players, by size and then in lexicographic order.
+    form
+        The formula whose factors the products are of.
+    sums
+        The sums, in the order of the subsets.
     """
 
     subsets: tuple[Subset, ...]
-    terms: Terms
-    ends: IntArray
-    places: IntArray
-    coefficients: FloatArray
+    form: Separable
+    sums: Sums
 
-    def batches(self, z: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Walk over rows z (n, p): a slice of rows, their values (rows, n_subsets, n_outputs)."""
-        n_outputs = self.coefficients.shape[1]
-        width = max(len(self.terms), len(self.subsets) * n_outputs)
-        for here in row_batches(len(z), width):
-            monomials = monomial_values(self.terms, z[here])
-            yield here, self._values(monomials).transpose(2, 0, 1)
+    def batches(self, rows: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Walk over raw rows (n, p): a slice, and the values (rows, n_subsets, n_outputs)."""
+        return self.sums.batches(self.form.on(rows), len(rows))
 
-    def _values(self, monomials: FloatArray) -> FloatArray:
-        """Combine monomials (n_terms, rows) to values (n_subsets, n_outputs, rows)."""
-        out = np.zeros((len(self.subsets), self.coefficients.shape[1], monomials.shape[1]))
-        counts = np.diff(self.ends)
-        for count in np.unique(counts[counts <= FEW_ENTRIES]).tolist():
-            # Hundreds of thousands of pairs with a few entries each: all at once, entry by entry.
-            alike = np.flatnonzero(counts == count)
-            for entry in (self.ends[alike] + step for step in range(count)):
-                values = monomials[self.places[entry]][:, None, :]
-                out[alike] += self.coefficients[entry][:, :, None] * values
-        for j in np.flatnonzero(counts > FEW_ENTRIES).tolist():
-            here = slice(self.ends[j], self.ends[j + 1])
-            np.matmul(self.coefficients[here].T, monomials[self.places[here]], out=out[j])
-        return out
-
-    def evaluate(self, z: FloatArray) -> FloatArray:
-        """Evaluate on rows z (n, p): array (n, n_subsets, n_outputs)."""
-        shape = (len(z), len(self.subsets), self.coefficients.shape[1])
+    def evaluate(self, rows: FloatArray) -> FloatArray:
+        """Evaluate on raw rows (n, p): array (n, n_subsets, n_outputs)."""
+        shape = (len(rows), *self.sums.shape)
         check_terms(
             len(self.subsets),
             8 * shape[0] * shape[1] * shape[2],
-            what=f"The array of values of every subset on {len(z):,} rows",
+            what=f"The array of values of every subset on {len(rows):,} rows",
             remedy="pass fewer rows at a time, lower the order, or prune the polynomial",
         )
         out = np.empty(shape)
-        for here, values in self.batches(z):
+        for here, values in self.batches(rows):
             out[here] = values
         return out
 
 
-def subset_polynomials(
-    faces: Faces, moments: FloatArray, weight: Weight, max_size: int
-) -> SubsetPolynomials:
-    """Collect I(S) for every subset S of 1 … ``max_size`` features that share a term.
+def number_subsets(players: IntArray, n_players: int) -> tuple[list[Subset], IntArray]:
+    """List the different rows (n, size) of players, in order, and tell which each row is.
+
+    Examples
+    --------
+    >>> number_subsets(np.array([[0, 2], [0, 1], [0, 2]]), 3)
+    ([(0, 1), (0, 2)], array([1, 0, 1]))
+    """
+    unique, which = distinct(row_codes(players, n_players), n_players ** players.shape[1])
+    first = np.empty(len(unique), dtype=np.intp)
+    first[which] = np.arange(len(players))
+    return list(map(tuple, players[first].tolist())), which
+
+
+def subset_sums(form: Separable, moments: FloatArray, weight: Weight, max_size: int) -> SubsetSums:
+    """Collect I(S) for every subset S of 1 … ``max_size`` players that share a term.
 
     Parameters
     ----------
-    faces
-        Of the polynomial.
+    form
+        Closed under faces, as `separable.centred` makes it.
     moments
-        Array (n_faces,): mean of each face over the background.
+        Array (n_terms,): mean of each term's product over the background.
     weight
         The index, as weights of Möbius coefficients.
 
     Examples
     --------
-    The Shapley value of a in ``a b``, against a background of one row (2, 3):
-    (a b + 3 a - 2 b - 6) / 2.
+    The Shapley value of a in ``a b``, against a background of one row (2, 3), is half of
+    (a - 2)(b - 3) and 3 (a - 2):
 
     >>> from nn2poly import Polynomial
-    >>> from nn2poly.explain.subterms import make_faces
-    >>> faces = make_faces(Polynomial.from_terms(["a b"], [1.0], ["a", "b"]))
-    >>> values = subset_polynomials(faces, np.array([1.0, 2.0, 3.0, 6.0]), shapley_weight, 1)
-    >>> values.subsets, values.coefficients[:4, 0]
-    (((0,), (1,)), array([-3. ,  1.5, -1. ,  0.5]))
+    >>> from nn2poly.explain.rewriting import centred, moments
+    >>> from nn2poly.explain.separable import separable
+    >>> one = np.array([[2.0, 3.0]])
+    >>> form = centred(separable(Polynomial.from_terms(["a b"], [1.0], ["a", "b"])), one)
+    >>> values = subset_sums(form, moments(form, one), shapley_weight, 1)
+    >>> values.subsets, values.sums.coefficients[:3, 0]
+    (((0,), (1,)), array([0. , 3. , 0.5]))
     """
-    p, most = faces.terms.n_features, max((g.variables.shape[1] for g in faces.groups), default=0)
-    sizes = range(1, min(max_size, most) + 1)
-    parts = [_of_size(faces, moments, weight, size) for size in sizes]
+    sizes = range(1, min(max_size, len(form.terms.by_size) - 1) + 1)
     subsets: list[Subset] = []
-    begins, count = [np.zeros(0, dtype=np.intp)], 0
-    for size, (ranks, _, _) in zip(sizes, parts, strict=True):
-        first = np.flatnonzero(np.diff(ranks, prepend=-1))
-        subsets += map(tuple, unrank(ranks[first], p, size).tolist())
-        begins.append(first + count)
-        count += len(ranks)
-    return SubsetPolynomials(
-        tuple(subsets),
-        faces.terms,
-        np.append(np.concatenate(begins), count),
-        np.concatenate([np.zeros(0, dtype=np.intp), *(places for _, places, _ in parts)]),
-        np.concatenate([np.zeros((0, faces.n_outputs)), *(values for _, _, values in parts)]),
-    )
+    entries: list[Entries] = []
+    for size in sizes:
+        players, places, values = _of_size(form, moments, weight, size)
+        found, which = number_subsets(players, len(form.players))
+        entries.append((which + len(subsets), places, values))
+        subsets += found
+    if not entries:
+        nothing = np.empty(0, dtype=np.intp)
+        entries.append((nothing, nothing, np.empty((0, form.coefficients.shape[1]))))
+    which, places, values = (np.concatenate(part) for part in zip(*entries, strict=True))
+    sums = collected(form.terms, which, places, values, len(subsets))
+    return SubsetSums(tuple(subsets), form, sums)
 
 
+# Subsets (n, size) or their numbers (n,), places of products (n,), coefficients (n, n_outputs).
 Entries = tuple[IntArray, IntArray, FloatArray]
 
 
-def _of_size(faces: Faces, moments: FloatArray, weight: Weight, size: int) -> Entries:
-    """Collect the entries of all subsets of one size: ranks, places, coefficients."""
-    _check_entries(faces, size)
+def _of_size(form: Separable, moments: FloatArray, weight: Weight, size: int) -> Entries:
+    """List the entries of all subsets of one size."""
+    _check_entries(form, size)
 
     @cache
-    def factor(b: int, union: int, k: int) -> float:
+    def share(b: int, union: int, k: int) -> float:
         return float(face_weight(weight, size, b, union, k))
 
-    found = [
-        entry
-        for group in faces.groups
-        for entry in _group_entries(group, moments, factor, size, faces.terms.n_features)
-    ]
-    nothing = np.zeros(0, dtype=np.intp)
-    found.append((nothing, nothing, np.zeros((0, faces.n_outputs))))
-    ranks, places, values = (np.concatenate(part) for part in zip(*found, strict=True))
-    order = np.lexsort((places, ranks))
-    ranks, places = ranks[order], places[order]
-    new = (np.diff(ranks, prepend=-1) != 0) | (np.diff(places, prepend=-1) != 0)
-    first = np.flatnonzero(new)
-    sums = np.add.reduceat(values[order], first, axis=0) if len(first) else values
-    return ranks[first], places[first], sums
+    nothing = np.empty(0, dtype=np.intp)
+    found = [(nothing.reshape(0, size), nothing, np.empty((0, form.coefficients.shape[1])))]
+    for here, products in form.terms:
+        found += _entries(form, here, products, moments, share, size)
+    players, places, values = (np.concatenate(part) for part in zip(*found, strict=True))
+    return players, places, values
 
 
-def _group_entries(
-    group: FaceGroup,
+def _entries(
+    form: Separable,
+    here: slice,
+    products: IntArray,
     moments: FloatArray,
-    factor: Callable[[int, int, int], float],
+    share: Callable[[int, int, int], float],
     size: int,
-    n_features: int,
 ) -> Iterator[Entries]:
-    k = group.variables.shape[1]
-    chosen = [
-        (sum(1 << j for j in kept), rank(group.variables[:, kept], n_features))
-        for kept in combinations(range(k), size)
-    ]
-    for mask, places in enumerate(group.places):
-        # The opposite face is averaged over the background.
-        values = group.coefficients * moments[group.places[-1 - mask]][:, None]
-        for subset, ranks in chosen:
-            share = factor(mask.bit_count(), (mask | subset).bit_count(), k)
-            if share:
-                yield ranks, places, values * share
+    """Walk the faces of terms of one number of players, and the subsets that each counts for."""
+    k = products.shape[1]
+    owners, coefficients = form.owners[products], form.coefficients[here]
+    for mask in range(2**k):
+        kept, left = ([j for j in range(k) if (mask >> j & 1) == bit] for bit in (1, 0))
+        if len(left) == 1:
+            # A centred factor averages to zero.
+            continue
+        places = form.terms.find(products[:, kept])
+        values = coefficients * moments[form.terms.find(products[:, left])][:, None]
+        for subset in combinations(range(k), size):
+            part = share(len(kept), len({*kept, *subset}), k)
+            if part:
+                yield owners[:, subset], places, values * part
 
 
 def face_weight(weight: Weight, s: int, b: int, u: int, k: int) -> Fraction:
-    """Weigh one face of a term of k variables in the index of a subset.
+    """Weigh one face of a term of k players in the index of a subset.
 
-    Σ_T (-1)^{|T| - b} w(s, |T|) over the sets T between S ∪ B and the variables of the term.
+    Σ_T (-1)^{|T| - b} w(s, |T|) over the sets T between S ∪ B and the players of the term.
 
     Parameters
     ----------
     s, b, u
-        Sizes of the subset S, of the variables B that the face keeps, and of their union.
+        Sizes of the subset S, of the players B that the face keeps, and of their union.
 
     Examples
     --------
@@ -274,14 +250,11 @@ def face_weight(weight: Weight, s: int, b: int, u: int, k: int) -> Fraction:
     return sum(parts, Fraction(0))
 
 
-def _check_entries(faces: Faces, size: int) -> None:
-    count = 0
-    for group in faces.groups:
-        n, k = group.variables.shape
-        count += n * 2**k * comb(k, size)
+def _check_entries(form: Separable, size: int) -> None:
+    count = sum(len(rows) * 2**k * comb(k, size) for k, rows in enumerate(form.terms.by_size))
     check_terms(
         count,
-        8 * count * (2 * faces.n_outputs + 6),
+        8 * count * (2 * form.coefficients.shape[1] + 6),
         what=f"The explanation by subsets of size {size}",
         remedy="lower the order, truncate the polynomial, or prune it",
     )

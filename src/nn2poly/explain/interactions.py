@@ -10,17 +10,12 @@ import numpy as np
 from nn2poly.arguments import check_choice, check_count, check_order, plural
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import MissingDependencyError
-from nn2poly.explain.games import INDICES, Subset, index_weight, subset_polynomials
-from nn2poly.explain.moments import (
-    joint_moments,
-    read_population,
-    read_rows,
-    recentred,
-    warn_once,
-)
-from nn2poly.explain.subterms import make_faces
+from nn2poly.explain.formulas import Formula
+from nn2poly.explain.games import INDICES, Subset, index_weight, subset_sums
+from nn2poly.explain.rewriting import centred, moments
+from nn2poly.explain.rows import read_population, read_rows, warn_once
+from nn2poly.explain.separable import separable
 from nn2poly.explain.summaries import ranked_table, subset_name
-from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
 
@@ -144,7 +139,7 @@ class Interactions:
 
 
 def interactions(
-    poly: Polynomial, X: Any, background: Any, *, order: int = 2, index: str = "k-SII"
+    poly: Formula, X: Any, background: Any, *, order: int = 2, index: str = "k-SII"
 ) -> Interactions:
     """Answer "which features act together on this prediction, and how strongly?".
 
@@ -195,17 +190,16 @@ def interactions(
     rows = read_rows(poly, X, "X")
     reference = read_population(poly, background, "background")
     warn_once(poly, rows, reference)
-    near = recentred(poly, reference)
-    faces = make_faces(near)
-    moments = joint_moments(faces.terms, (reference - near.center) / near.scale)
-    games = subset_polynomials(faces, moments, weight, largest)
+    form = centred(separable(poly), reference)
+    averages = moments(form, reference)
+    games = subset_sums(form, averages, weight, largest)
     return Interactions(
         games.subsets,
-        games.evaluate((rows - near.center) / near.scale),
-        faces.mean(moments),
+        games.evaluate(rows),
+        averages @ form.coefficients,
         index,
         largest,
         rows,
-        poly.feature_names,
+        form.players,
         poly.output_names,
     )

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_count
-from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.conversion.convert import convert
-from nn2poly.explain.alignment import aligned, check_features
-from nn2poly.explain.moments import check_polynomial
+from nn2poly.explain.alignment import check_features
+from nn2poly.explain.formulas import check_formula, union_of_terms
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import Terms, output_index, term_name
@@ -31,22 +31,16 @@ class LocalComparison:
         The global polynomial, rewritten around the point.
     here
         The exact Taylor polynomial of the network at the point.
-    positions
-        Array (n_terms,): the terms that either has, as positions in the graded basis.
+    terms
+        The terms that either has.
     coefficients
         Array (2, n_terms, n_outputs): global, then local.
     """
 
     everywhere: Polynomial
     here: Polynomial
-    positions: IntArray
+    terms: Terms
     coefficients: FloatArray
-
-    @property
-    def terms(self) -> Terms:
-        """The terms that either has."""
-        order = max(self.everywhere.max_order, self.here.max_order)
-        return Terms(self.everywhere.n_features, order, self.positions)
 
     @property
     def difference(self) -> FloatArray:
@@ -123,7 +117,7 @@ def compare_local(
     >>> compare_local(net, n2p.convert(net, 3), [0.0, 0.0]).difference.round(12).any()
     np.False_
     """
-    check_polynomial(poly)
+    check_formula(poly)
     order = max(poly.max_order, 1) if max_order is None else max_order
     network = read_network(model)
     check_pair(network, poly, "compare_local")
@@ -132,5 +126,4 @@ def compare_local(
     check_features([poly, local], ["poly", "the model"])
     everywhere = poly.rebase(local.center, poly.scale)
     here = local.rebase(local.center, poly.scale)
-    positions, coefficients = aligned([everywhere, here])
-    return LocalComparison(everywhere, here, positions, coefficients)
+    return LocalComparison(everywhere, here, *union_of_terms([everywhere, here]))

@@ -11,17 +11,12 @@ from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.errors import MissingDependencyError
-from nn2poly.explain.games import shapley_weight, subset_polynomials
-from nn2poly.explain.moments import (
-    joint_moments,
-    read_population,
-    read_rows,
-    recentred,
-    warn_once,
-)
-from nn2poly.explain.subterms import make_faces
+from nn2poly.explain.formulas import Formula
+from nn2poly.explain.games import shapley_weight, subset_sums
+from nn2poly.explain.rewriting import centred, moments
+from nn2poly.explain.rows import read_population, read_rows, warn_once
+from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import ranked_table
-from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.terms import output_index
 from nn2poly.memory import check_terms
 from nn2poly.network.readers import read_network
@@ -134,7 +129,7 @@ class ShapleyValues:
         return self.table(20)._repr_html_()
 
 
-def shapley(poly: Polynomial, X: Any, background: Any, *, model: Any = None) -> ShapleyValues:
+def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> ShapleyValues:
     """Answer "how far did each feature move this prediction from the average one?".
 
     Exact interventional Shapley values: the game of a row x is v(S) = E_b P(x_S, b_rest) over
@@ -182,31 +177,35 @@ def shapley(poly: Polynomial, X: Any, background: Any, *, model: Any = None) -> 
     warn_once(poly, rows, reference)
     network = None if model is None else read_network(model)
     if network is not None:
-        check_pair(network, poly, "shapley")
-    values, base = _values(recentred(poly, reference), rows, reference)
+        approximation: Any = poly
+        check_pair(network, approximation, "shapley")
+    form = separable(poly)
+    _check_size(form, len(rows))
+    values, base = _values(centred(form, reference), rows, reference)
     residual = None
     if network is not None:
         outputs = network.predict(rows).reshape(len(rows), -1)
         residual = outputs - base - values.sum(axis=1)
-    return ShapleyValues(values, base, rows, poly.feature_names, poly.output_names, residual)
+    return ShapleyValues(values, base, rows, form.players, poly.output_names, residual)
 
 
 def _values(
-    poly: Polynomial, rows: FloatArray, reference: FloatArray
+    form: Separable, rows: FloatArray, reference: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the values (n, p, n_outputs) and the mean over the reference (n_outputs,)."""
-    shape = (len(rows), poly.n_features, poly.n_outputs)
+    """Compute the values (n, n_players, n_outputs) and the mean over the reference (n_outputs,)."""
+    averages = moments(form, reference)
+    games = subset_sums(form, averages, shapley_weight, 1)
+    players = [subset[0] for subset in games.subsets]
+    values = np.zeros((len(rows), len(form.players), len(form.output_names)))
+    for here, part in games.batches(rows):
+        values[here, players] = part
+    return values, averages @ form.coefficients
+
+
+def _check_size(form: Separable, n_rows: int) -> None:
     check_terms(
-        poly.n_terms,
-        8 * shape[0] * shape[1] * shape[2],
-        what=f"The array of Shapley values of {len(rows):,} rows",
+        len(form.terms),
+        8 * n_rows * len(form.players) * len(form.output_names),
+        what=f"The array of Shapley values of {n_rows:,} rows",
         remedy="pass fewer rows at a time",
     )
-    faces = make_faces(poly)
-    moments = joint_moments(faces.terms, (reference - poly.center) / poly.scale)
-    games = subset_polynomials(faces, moments, shapley_weight, 1)
-    features = [subset[0] for subset in games.subsets]
-    values = np.zeros(shape)
-    for here, part in games.batches((rows - poly.center) / poly.scale):
-        values[here, features] = part
-    return values, faces.mean(moments)

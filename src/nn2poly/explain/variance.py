@@ -9,10 +9,10 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.explain.anova import Anova, anova
+from nn2poly.explain.formulas import Formula
 from nn2poly.explain.games import Subset
-from nn2poly.explain.moments import read_population
+from nn2poly.explain.rows import read_population
 from nn2poly.explain.summaries import how_many, subset_name
-from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
@@ -134,7 +134,7 @@ class VarianceShares:
         return "".join(table._repr_html_() for table in self._tables())
 
 
-def sobol(poly: Polynomial, X: Any, *, joint: bool = False) -> VarianceShares:
+def sobol(poly: Formula, X: Any, *, joint: bool = False) -> VarianceShares:
     """Answer "which features, which pairs make the predictions vary?".
 
     The variance of a polynomial splits over the pure effects of its functional ANOVA (see
@@ -182,7 +182,7 @@ def sobol(poly: Polynomial, X: Any, *, joint: bool = False) -> VarianceShares:
         correlative / unit,
         variance,
         joint,
-        poly.feature_names,
+        effects.feature_names,
         poly.output_names,
     )
 
@@ -192,7 +192,7 @@ def _covariances(effects: Anova, rows: FloatArray) -> tuple[FloatArray, FloatArr
     shape = effects.variances.shape
     mean, square, cross = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     total, total_square = np.zeros(shape[1]), np.zeros(shape[1])
-    for _, values in effects.batches(rows):
+    for _, values in effects.effects.batches(rows):
         output = values.sum(axis=1)
         mean += values.sum(axis=0)
         square += (values**2).sum(axis=0)

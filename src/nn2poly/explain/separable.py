@@ -1,0 +1,241 @@
+"""A formula in separable form: Σ coefficient × Π factors, each factor of one player alone.
+
+A *player* is a column of the user's table: a feature, or several that belong together (the 0/1
+indicators of a factor's levels). A *factor* is a function of one player: a product of powers of
+its features, times 1 where a condition on the player holds and 0 elsewhere. Polynomials, levels
+and boxes are all sums of products of such factors, and closed forms need nothing of a factor but
+its values on rows: games, ANOVA and dependence are written on this form alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from nn2poly.arrays import BoolArray, FloatArray, IntArray
+from nn2poly.explain.formulas import (
+    Coordinates,
+    Formula,
+    check_formula,
+    coordinates,
+)
+from nn2poly.explain.products import Products, Values, distinct, merged
+
+# Where a factor is not 0, on raw rows (n, p): array (n,). Equal conditions must compare equal.
+Condition = Callable[[FloatArray], BoolArray]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The condition low < x <= high of one feature, in raw units.
+
+    Examples
+    --------
+    >>> Interval(0, 1.0, 2.0)(np.array([[1.0], [1.5], [2.0], [2.5]]))
+    array([False,  True,  True, False])
+    """
+
+    feature: int
+    low: float = -np.inf
+    high: float = np.inf
+
+    def __call__(self, rows: FloatArray) -> BoolArray:
+        """Tell where the condition holds on raw rows (n, p): array (n,)."""
+        x = rows[:, self.feature]
+        result: BoolArray = (self.low < x) & (x <= self.high)
+        return result
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A function of one player.
+
+    Parameters
+    ----------
+    player
+        Its number.
+    features
+        The features multiplied, increasing, repeated for powers: (2, 2) is the square of the
+        working coordinate of feature 2; () is 1.
+    conditions
+        The function is 0 where one of them does not hold.
+    """
+
+    player: int
+    features: tuple[int, ...]
+    conditions: frozenset[Condition] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Separable:
+    """A sum of products of factors of different players.
+
+    Parameters
+    ----------
+    players, columns
+        Their names, and the features of each.
+    factors
+        The different functions, player after player.
+    terms
+        The products of factors.
+    coefficients
+        Array (n_terms, n_outputs).
+    coordinates
+        From raw rows to the coordinates that factors multiply.
+    feature_names, output_names
+        Of the columns that go in, and of what comes out.
+    means
+        Array (n_factors,): subtracted from each factor; see `centred`.
+    """
+
+    players: tuple[str, ...]
+    columns: tuple[tuple[int, ...], ...]
+    factors: tuple[Factor, ...]
+    terms: Products
+    coefficients: FloatArray
+    coordinates: Coordinates
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    means: FloatArray
+
+    @cached_property
+    def owners(self) -> IntArray:
+        """The player of each factor, array (n_factors,)."""
+        return np.array([factor.player for factor in self.factors], dtype=np.intp)
+
+    def values(self, rows: FloatArray, chosen: Sequence[int] | None = None) -> FloatArray:
+        """Evaluate the factors, or some of them, on raw rows (n, p): array (n_factors, n)."""
+        factors = self.factors if chosen is None else [self.factors[i] for i in chosen]
+        means = self.means if chosen is None else self.means[list(chosen)]
+        out = _factor_values(factors, self.coordinates.to_working(rows), rows)
+        out -= means[:, None]
+        return out
+
+    def on(self, rows: FloatArray) -> Values:
+        """Give the factors on raw rows (n, p) as a function of a slice of the rows."""
+        return lambda here: self.values(rows[here])
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Compute the raw outputs on raw rows (n, p): array (n, n_outputs)."""
+        rows = np.asarray(X, dtype=np.float64)
+        return self.terms.weigh(self.coefficients, self.on(rows), len(rows))
+
+    def slopes(self, rows: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Differentiate the factors on raw rows (n, p), conditions held.
+
+        Returns
+        -------
+        arrays (m, 2) and (m, n)
+            Factors and the features that they depend on, and the derivatives per raw unit.
+        """
+        found = [
+            (i, feature, factor.features.index(feature), factor.features.count(feature))
+            for i, factor in enumerate(self.factors)
+            for feature in sorted(set(factor.features))
+        ]
+        pairs = np.array([(i, j) for i, j, _, _ in found], dtype=np.intp).reshape(-1, 2)
+        rest = [_without(self.factors[i], place) for i, _, place, _ in found]
+        out = _factor_values(rest, self.coordinates.to_working(rows), rows)
+        out *= np.array([power for *_, power in found], dtype=np.float64).reshape(-1, 1)
+        out *= self.coordinates.slopes(rows).T[pairs[:, 1]]
+        return pairs, out
+
+
+def _without(factor: Factor, place: int) -> Factor:
+    """Leave out one of the features that a factor multiplies."""
+    return replace(factor, features=factor.features[:place] + factor.features[place + 1 :])
+
+
+def _factor_values(factors: Sequence[Factor], z: FloatArray, rows: FloatArray) -> FloatArray:
+    """Evaluate factors on rows (n, p), working and raw: array (n_factors, n)."""
+    columns = np.ascontiguousarray(z.T)
+    out = np.ones((len(factors), len(z)))
+    by_degree, by_condition = defaultdict(list), defaultdict(list)
+    for i, factor in enumerate(factors):
+        by_degree[len(factor.features)].append(i)
+        for condition in factor.conditions:
+            by_condition[condition].append(i)
+    for degree, places in by_degree.items():
+        features = np.array([factors[i].features for i in places], dtype=np.intp)
+        values = columns[features[:, 0]] if degree else np.ones((len(places), len(z)))
+        for column in features.T[1:]:
+            values *= columns[column]
+        out[places] = values
+    for condition, places in by_condition.items():
+        out[places] *= condition(rows)
+    return out
+
+
+def separable(poly: Formula) -> Separable:
+    """Bring a formula to separable form, every feature a player.
+
+    Parameters
+    ----------
+    poly
+        A formula; a `Separable` stays what it is. Terms without any coefficient are left out.
+
+    Examples
+    --------
+    >>> from nn2poly import Polynomial
+    >>> poly = Polynomial.from_terms(["a^2 b", "c"], [2.0, 3.0], ["a", "b", "c"])
+    >>> [(f.player, f.features) for f in separable(poly).factors]
+    [(0, (0, 0)), (1, (1,)), (2, (2,))]
+    """
+    check_formula(poly)
+    if isinstance(poly, Separable):
+        return poly
+    parts = [
+        part
+        for here, rows in poly.terms.by_degree()
+        for part in _patterns(rows, poly.coefficients[here])
+    ]
+    highest = max((int(powers.max(initial=0)) for _, powers, _ in parts), default=0)
+    # Powers side by side: z_j, z_j², … are the functions j (highest + 1) + 1, 2, ….
+    rows = [variables * (highest + 1) + powers for variables, powers, _ in parts]
+    used, where = distinct(
+        np.concatenate([np.empty(0, dtype=np.intp), *(part.ravel() for part in rows)]),
+        len(poly.feature_names) * (highest + 1),
+    )
+    ends = np.cumsum([part.size for part in rows])
+    numbered = [
+        part.reshape(old.shape) for part, old in zip(np.split(where, ends), rows, strict=False)
+    ]
+    pairs = (divmod(code, highest + 1) for code in used.tolist())
+    width = poly.coefficients.shape[1]
+    terms, coefficients = merged(
+        [np.empty((0, 0), dtype=np.intp), *numbered],
+        [np.empty((0, width)), *(values for *_, values in parts)],
+        len(used),
+    )
+    return Separable(
+        tuple(poly.feature_names),
+        tuple((j,) for j in range(len(poly.feature_names))),
+        tuple(Factor(j, (j,) * power) for j, power in pairs),
+        terms,
+        coefficients,
+        coordinates(poly),
+        tuple(poly.feature_names),
+        tuple(poly.output_names),
+        np.zeros(len(used)),
+    )
+
+
+def _patterns(
+    rows: IntArray, values: FloatArray
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Group terms (n, degree) by exponents: variables (m, k), exponents (k,), coefficients."""
+    kept = np.flatnonzero(values.any(axis=1))
+    if len(kept) < len(rows):
+        rows, values = rows[kept], values[kept]
+    n, degree = rows.shape
+    begins = np.ones((n, degree), dtype=bool)
+    begins[:, 1:] = rows[:, 1:] != rows[:, :-1]
+    patterns, which = distinct(begins @ (1 << np.arange(degree)), 2**degree)
+    for j in range(len(patterns)):
+        alike = np.flatnonzero(which == j)
+        first = np.flatnonzero(begins[alike[0]])
+        yield rows[np.ix_(alike, first)], np.diff(np.append(first, degree)), values[alike]
