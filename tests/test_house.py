@@ -18,7 +18,18 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Modules on the ground floor (the errors lie under it), and what each room may import;
 # every room may import itself.
-GROUND = {"arguments", "arrays", "cards", "files", "inputs", "links", "memory", "streams", "tables"}
+GROUND = {
+    "arguments",
+    "arrays",
+    "cards",
+    "files",
+    "inputs",
+    "links",
+    "memory",
+    "streams",
+    "tables",
+    "verdicts",
+}
 BASE = {"errors", "ground"}
 CORE = {"algebra", "network", "formula", "assess", "conversion"}
 UPSTAIRS = {"estimators", "explain", "export", "paper", "plots", "reporting", "training"}

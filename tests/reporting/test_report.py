@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
+from nn2poly.assess.verdict import verdict
 from nn2poly.errors import InvalidInputError, MissingDependencyError, StorageError
 from nn2poly.reporting.cardviews import card_views, figures
 from nn2poly.reporting.collect import collect
@@ -219,7 +220,7 @@ def test_one_row_outside_is_spoken_of_as_one_and_in_a_line_of_its_own(classifier
 
 def test_the_share_of_equal_labels_is_written_alike_everywhere(wine):
     card = replace(wine.poly.card, agreement=0.95984)
-    card = replace(card, verdict="Useful (R2 0.96): labels agree on 95.9 % of rows.")
+    card = replace(card, verdict=verdict(card))
     view = card_views(card, None)[0]
     figure = next(f for f in figures(card, 10) if "labels" in f.label)
     assert figure.value == "95.9 %"

@@ -8,16 +8,18 @@ from math import ceil, log10
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.cards import Region
+from nn2poly.verdicts import Region
 
+# A description of two conditions can still be read.
 DEPTH = 2
-# Thresholds tried per feature, the smallest leaf, how many features are searched, and how
-# much worse than the whole a leaf must be to be worth a line.
+# Thresholds tried per feature, the smallest leaf, how many features are searched (the time of
+# a card stays below that of its forward pass), and how much worse than the whole a leaf must be
+# to be worth a line (taste).
 N_THRESHOLDS = 15
 MIN_ROWS, MIN_SHARE = 20, 0.05
 MAX_FEATURES = 200
 WORTH_A_LINE = 1.25
-# … and by how many standard errors.
+# … and by how many standard errors: 95 % of chance finds are below.
 CERTAIN = 2.0
 
 
@@ -34,7 +36,7 @@ class _Cut:
 def worst_regions(X: FloatArray, errors: FloatArray, names: tuple[str, ...]) -> tuple[Region, ...]:
     """Find the parts of the data where the polynomial is furthest from the network.
 
-    Every other row chooses the regions, the rest judge them, so that chance finds none.
+    Every other row chooses the regions, the rest measure them, so that chance finds none.
 
     Parameters
     ----------
@@ -55,12 +57,12 @@ def worst_regions(X: FloatArray, errors: FloatArray, names: tuple[str, ...]) -> 
         return ()
     squared = (errors / largest) ** 2
     leaves = _grow(X[::2], squared[::2], np.arange(len(X[::2])), (), DEPTH)
-    judged = (_judge(X, squared, cuts, names) for cuts, _ in leaves if cuts)
-    regions = [replace(region, rmse=largest * region.rmse) for region in judged if region]
+    measured = (_measure(X, squared, cuts, names) for cuts, _ in leaves if cuts)
+    regions = [replace(region, rmse=largest * region.rmse) for region in measured if region]
     return tuple(sorted(regions, key=lambda region: -region.rmse))
 
 
-def _judge(
+def _measure(
     X: FloatArray, squared: FloatArray, cuts: tuple[_Cut, ...], names: tuple[str, ...]
 ) -> Region | None:
     """Measure a leaf on the rows that did not choose it; None when it is nothing special."""

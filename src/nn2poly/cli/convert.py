@@ -112,7 +112,7 @@ def convert(
     scores = None if around is not None else target_scores(network, poly, rows, target)
     card = None if poly.card is None else poly.card.to_dict()
     found = {"polynomial": str(output), **describe(poly), "card": card, "scores": scores}
-    verdict = () if poly.card is None else (poly.card.verdict,)
+    verdict = () if poly.card is None else (str(poly.card.verdict),)
     head = f"Wrote {output}: {facts(poly)}."
     return Answer(
         found, (head, *verdict, *scores_text(scores, table.target), top_terms(poly, SHOWN))
