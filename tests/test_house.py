@@ -228,6 +228,12 @@ def test_completion_shows_the_public_names():
     assert set(nn2poly.__all__) < set(dir(nn2poly))
 
 
+@pytest.mark.parametrize("room", ["export", "plots"])
+def test_completion_in_a_room_shows_its_public_names_only(room):
+    module = getattr(nn2poly, room)
+    assert dir(module) == sorted(module.__all__)
+
+
 def test_an_unknown_name_of_the_package_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'convrt'"):
         nn2poly.convrt  # noqa: B018

@@ -15,9 +15,7 @@ from nn2poly.formula.terms import output_index
 from nn2poly.plots.labels import distinct, number, output_label, wrap
 from nn2poly.plots.layout import as_text, describe, name_rows, panels, say
 from nn2poly.plots.style import BLACK, PALE, SMALL_SIZE, TINY_SIZE, diverging, sign_color, styled
-from nn2poly.plots.units import (
-    in_units,
-)
+from nn2poly.plots.units import in_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,31 +8,10 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.polynomial_network import PolynomialNetwork
-from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import Terms, output_index, parse_term
+from nn2poly.formula.protocol import check_formula
+from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.inputs import as_matrix, matching_names
-
-
-def check_polynomial(poly: Any) -> Polynomial:
-    """Return a `Polynomial`, or say how to get one.
-
-    Examples
-    --------
-    >>> check_polynomial(Polynomial([[0.0], [1.0]], 1, ["t"])).n_terms
-    2
-    """
-    if isinstance(poly, Polynomial):
-        return poly
-    factored = isinstance(poly, PolynomialNetwork)
-    raise InvalidInputError(
-        "This plot needs a polynomial with its terms written out.",
-        where="poly",
-        expected="a Polynomial",
-        found=type(poly).__name__,
-        remedy="pass poly.expand()" if factored else "pass what nn2poly.convert(model) returns",
-    )
 
 
 def read_rows(poly: Polynomial, X: Any, where: str = "X") -> FloatArray:
@@ -75,7 +54,7 @@ def in_units(poly: Any, X: Any) -> tuple[Polynomial, str]:
     poly, text
         The text says in which units its coefficients are.
     """
-    checked = check_polynomial(poly)
+    checked = check_formula(poly)
     if X is not None:
         return checked.rebase(*moments(read_rows(checked, X))), "per standard deviation of X"
     return checked, unit_text(checked.center, checked.scale)
@@ -101,22 +80,3 @@ def feature_index(feature: Any, poly: Polynomial) -> int:
 def chosen_outputs(output: int | str | None, names: Sequence[str]) -> list[int]:
     """List the outputs to draw: one, or all for None."""
     return list(range(len(names))) if output is None else [output_index(output, names)]
-
-
-def align(polys: Sequence[Polynomial]) -> tuple[Terms, FloatArray]:
-    """Put the coefficients of several polynomials in the terms that any of them has.
-
-    Returns
-    -------
-    terms, array (n_polynomials, n_terms, n_outputs)
-        Zero where a polynomial lacks a term.
-    """
-    first = polys[0]
-    highest = max(poly.max_order for poly in polys)
-    # A place in the graded basis does not depend on the highest order.
-    places = [np.arange(p.n_terms) if p.positions is None else p.positions for p in polys]
-    union = np.unique(np.concatenate(places))
-    values = np.zeros((len(polys), len(union), first.n_outputs))
-    for k, (poly, here) in enumerate(zip(polys, places, strict=True)):
-        values[k, np.searchsorted(union, here)] = poly.coefficients
-    return Terms(first.n_features, highest, union), values
