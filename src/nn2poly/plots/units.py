@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.terms import output_index, parse_term
@@ -20,17 +20,22 @@ def read_rows(poly: Polynomial, X: Any, where: str = "X") -> FloatArray:
     return as_matrix(X, feature_names=names, n_features=poly.n_features, where=where)
 
 
-def thin(rows: FloatArray, most: int) -> FloatArray:
-    """Keep at most ``most`` rows, evenly spaced, the first and the last among them.
+def evenly(n_rows: int, most: int) -> IntArray:
+    """Choose at most ``most`` of so many rows, evenly spaced, the first and the last among them.
 
     Examples
     --------
-    >>> thin(np.arange(10.0)[:, None], 4).ravel()
-    array([0., 3., 6., 9.])
+    >>> evenly(10, 4), evenly(2, 4)
+    (array([0, 3, 6, 9]), array([0, 1]))
     """
-    if len(rows) <= most:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.linspace(0, n_rows - 1, most).round().astype(np.intp)
+
+
+def thin(rows: FloatArray, most: int) -> FloatArray:
+    """Keep at most ``most`` rows, evenly spaced."""
+    return rows if len(rows) <= most else rows[evenly(len(rows), most)]
 
 
 def moments(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
