@@ -9,7 +9,12 @@ import nn2poly as n2p
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.plots.ranked_terms import ranking
 from nn2poly.reporting.controls import binary_columns, controls, typical_row
-from nn2poly.reporting.effects import MAX_INPUTS, effects_payload, level_averages, pair_strengths
+from nn2poly.reporting.effectviews import (
+    MAX_INPUTS,
+    effects_payload,
+    level_averages,
+    pair_strengths,
+)
 from nn2poly.reporting.scatter import scatter_views
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from nn2poly.cards import Guarantee
 
+# The usual confidence, and a coverage that 299 rows can promise (see `rows_needed`).
 CONFIDENCE, COVERAGE = 0.95, 0.99
 
 

@@ -12,14 +12,13 @@ from nn2poly.verdicts import Region
 
 # A description of two conditions can still be read.
 DEPTH = 2
-# Thresholds tried per feature, the smallest leaf, how many features are searched (the time of
-# a card stays below that of its forward pass), and how much worse than the whole a leaf must be
-# to be worth a line (taste).
+# Thresholds tried per feature, the smallest leaf, how many features are searched, and how
+# much worse than the whole a leaf must be to be worth a line: all a matter of taste.
 N_THRESHOLDS = 15
 MIN_ROWS, MIN_SHARE = 20, 0.05
 MAX_FEATURES = 200
 WORTH_A_LINE = 1.25
-# … and by how many standard errors: 95 % of chance finds are below.
+# … and by how many standard errors: the usual two, so that chance seldom finds one.
 CERTAIN = 2.0
 
 

@@ -11,8 +11,8 @@ from nn2poly.verdicts import FarColumn, Tail
 
 # The share of rows that are left out, and the rows from which that means anything (taste).
 WORST_SHARE, MIN_ROWS = 0.01, 20
-# How much better, and how good at least, R² must be without them: seen on California housing,
-# where 51 of 5,160 rows turn 0.94 into -135.
+# How much better, and how good at least, R² must be without them: chosen on California
+# housing, where the 51 worst rows turn 0.94 into -135 (docs/fidelity.md).
 RISE, GOOD = 0.1, 0.5
 # A column counts when a row is so many spreads from its median; so many are named (taste).
 FAR, MAX_COLUMNS = 4.0, 2

@@ -34,7 +34,7 @@ from nn2poly.plots.units import chosen_outputs
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Rows that the legend takes, and where it begins, as a share of the longest bar; its inches.
+# Rows that the legend takes, and where it begins, as a share of the longest; its inches (taste).
 LEGEND_ROWS, LEGEND_FROM, LEGEND_HEIGHT = 3, 0.55, 0.5
 
 
@@ -212,6 +212,6 @@ def _explain(axes: Axes, sizes: Sizes, values: FloatArray, *, crowded: bool, own
         share = LEGEND_HEIGHT / max(inches - LEGEND_HEIGHT, LEGEND_HEIGHT)
         axes.set_ylim(bottom + share * (bottom - top), top)
     elif crowded:
-        # Given Axes have no room to spare.
+        # Given Axes cannot grow.
         place |= {"bbox_to_anchor": (1.0, 1.0), "ncols": 2, "borderaxespad": 0.1}
     axes.legend(handles=handles, handlelength=1.0, handleheight=0.8, title=title, **place)

@@ -206,7 +206,7 @@ def _contributions(poly: Polynomial, rows: FloatArray, output: int) -> FloatArra
 
 
 def _with_value(poly: Polynomial, term: tuple[int, ...], row: FloatArray, lines: int) -> str:
-    """Name a term; one of a single feature with its value, when there is room."""
+    """Name a term; one of a single feature with its value, when the line holds it."""
     label = term_label(term, poly.feature_names, lines=lines)
     if len(term) != 1:
         return label
@@ -232,9 +232,9 @@ def _draw_steps(axes: Axes, start: float, steps: list[float]) -> None:
             fontsize=SMALL_SIZE,
         )  # fmt: skip
     low, high = float(ends.min()), float(ends.max())
-    room = (high - low) or 1.0
+    width = (high - low) or 1.0
     # The numbers stand to the right of their bars.
-    axes.set_xlim(low - 0.05 * room, high + 0.3 * room)
+    axes.set_xlim(low - 0.05 * width, high + 0.3 * width)
     axes.locator_params(axis="x", nbins=5)
     axes.grid(axis="x", color=PALE, linewidth=0.4)
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 DOTS, POINTS, GRID, LEVELS = 400, 200, 80, 12
 # Share of the Axes for the density; up to so many values a feature gets a dot at each (taste).
 DENSITY_TO, FEW_VALUES = 0.18, 10
-# Without data and without a calibrated range, a feature runs so many scales around its centre.
+# Without data and without a calibrated range, a feature runs so many scales around its centre:
+# 95 % of a normal one.
 REACH = 2.0
 
 
@@ -211,7 +212,7 @@ def _draw_effect(
     axes.set_xlim(low, high)
     if rows is not None:
         bottom, top = axes.get_ylim()
-        # Below the curve there is room for the density.
+        # The density goes below the curve.
         axes.set_ylim(bottom - DENSITY_TO * (top - bottom), top)
         _draw_density(axes, rows[:, feature])
     if few is not None:

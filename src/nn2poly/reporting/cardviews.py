@@ -28,8 +28,8 @@ def card_views(here: FidelityCard | None, own: FidelityCard | None) -> tuple[Car
     if here is not None:
         source = (
             f"Measured on the {plural(here.n_rows, 'row')} of this report. Rows that the "
-            "conversion saw flatter the polynomial; its own card, if it has one, tells about rows "
-            "kept apart."
+            "conversion saw score too well; its own card, if it has one, tells about rows kept "
+            "apart."
         )
         views.append(_view("On the rows of this report", source, here))
     if own is not None:

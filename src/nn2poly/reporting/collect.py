@@ -24,16 +24,17 @@ from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
 from nn2poly.reporting.contents import Chosen, Contents, WorstRow
 from nn2poly.reporting.controls import Binary, binary_columns, controls, typical_row
 from nn2poly.reporting.describe import Rows, describe_columns, describe_response, read_rows
-from nn2poly.reporting.effects import effects_payload
+from nn2poly.reporting.effectviews import effects_payload
 from nn2poly.reporting.formulas import export_texts, exported, formula_views, top_terms
 from nn2poly.reporting.numerals import r_squared
 from nn2poly.reporting.payload import packed, polynomial_payload
 from nn2poly.reporting.scatter import scatter_views
 
-# Rows of the table of failures; bytes of rows that travel with the page, and how many rows.
+# Rows of the table of failures; bytes of rows that travel with the page, and how many rows: a
+# quarter of what the chart library takes (taste).
 N_WORST = 10
 CARRIED_BYTES, MIN_CARRIED, MAX_CARRIED = 400_000, 50, 1_000
-# Coefficients that a page holds: 8 bytes each, 11 in base64.
+# Coefficients that a page holds: 8 bytes each, 11 in base64, so 11 MB of text at most.
 MAX_COEFFICIENTS = 1_000_000
 
 

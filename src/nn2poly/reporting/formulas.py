@@ -18,7 +18,7 @@ from nn2poly.tables import Table
 
 # Terms that the formula shows, and that the table lists without a browser's help (taste).
 SHOWN_TERMS, N_TOP = 10, 25
-# Coefficients (terms × outputs) that the page holds as text: about 100 kB in each language.
+# Coefficients (terms × outputs) that the page holds as text: more is not read by anyone (taste).
 MAX_EXPORTED = 2_000
 _DIGITS = "Python and SQL take raw values and keep every digit; LaTeX rounds, to be read."
 
