@@ -153,8 +153,8 @@ def test_an_ensemble_gives_means_and_sample_standard_deviations(ensemble):
     axes = plots.importance(ensemble, 10)
     np.testing.assert_allclose(widths(axes), np.abs(mean[order]))
     np.testing.assert_allclose(whiskers(axes), deviation[order])
-    assert axes.get_legend().get_title().get_text() == "5 networks"
-    assert axes.get_xlabel().startswith("mean absolute coefficient")
+    assert axes.get_legend().get_title().get_text() == "mean of 5 networks"
+    assert axes.get_xlabel().startswith("absolute coefficient")
 
 
 def test_members_in_other_coordinates_and_orders_are_the_same_polynomials(ensemble):

@@ -167,7 +167,7 @@ def _draw(axes: Axes, sizes: Sizes, output: int, places: IntArray, *, own: bool)
     axes.margins(x=0.08)
     several = sizes.poly.n_outputs > 1 or sizes.poly.link != "identity"
     title = output_label(sizes.poly, output) if several else ""
-    describe(axes, x=f"{'mean ' * (sizes.members > 1)}{sizes.text}", title=title)
+    describe(axes, x=sizes.text, title=title)
     if not len(places):
         say(axes, "no term varies")
 
@@ -204,7 +204,7 @@ def _explain(axes: Axes, sizes: Sizes, values: FloatArray, *, crowded: bool, own
     handles = [Patch(color=c, label=text) for text, (c, here) in marks.items() if here.any()]
     if not handles:
         return
-    title = f"{sizes.members} networks" if sizes.members > 1 else None
+    title = f"mean of {sizes.members} networks" if sizes.members > 1 else None
     place: Any = {"loc": "lower right"}
     if crowded and own:
         bottom, top = axes.get_ylim()
