@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import nn2poly as n2p
-from nn2poly.cards import FidelityCard, Guarantee, OutputFidelity, Region
+from nn2poly.cards import FidelityCard, Guarantee, OutputFidelity
+from nn2poly.verdicts import Distance, Region, Verdict
 
 
 def uniform(n, p=3, seed=0):
@@ -33,7 +35,7 @@ def bare_card(**changes):
         per_layer=(),
         regions=(),
         guarantee=Guarantee(0.95, 0.99, (), 299, 100),
-        verdict="Rough.",
+        verdict=Verdict("rough", 0.9, 100, False, 1, (Distance(0.3, 2.0),)),
     )
     return replace(card, **changes)
 
@@ -116,6 +118,21 @@ def test_a_card_saved_before_there_were_newer_fields_is_still_read(make_network,
     assert str(found) == str(card)
 
 
+VERSION1 = Path(__file__).parent / "formula" / "version1"
+
+
+@pytest.mark.parametrize("path", sorted(VERSION1.glob("[bcf]*.*")), ids=lambda path: path.name)
+def test_a_card_of_version_01_says_its_verdict_word_for_word(path):
+    """These files keep the text alone, so that is what is shown; the grade comes from R²."""
+    card = n2p.load(path).card
+    stated = json.loads(path.with_suffix(".json").read_text("utf-8"))["body"]["card"]["verdict"]
+    assert str(card.verdict) == stated
+    assert card.verdict.grade.capitalize() == stated.partition(" (")[0]
+    assert str(card).startswith(stated)
+    again = FidelityCard.from_dict(json.loads(json.dumps(card.to_dict(), allow_nan=False)))
+    assert again == card
+
+
 def test_the_card_of_a_polynomial_is_saved_with_it(make_network, tmp_path):
     network = make_network(3, (3, 6, 1), "relu")
     poly = n2p.convert(network, 2, data=uniform(200))
@@ -136,7 +153,12 @@ def test_a_polynomial_that_was_changed_does_not_keep_the_card(make_network):
 
 def test_a_bare_card_prints_its_verdict_outputs_orders_and_guarantee_only():
     text = str(bare_card())
-    for part in ("Rough.", "100 held-out rows", "cut at each order", "too few rows"):
+    for part in (
+        "Rough (R2 0.900): follows",
+        "100 held-out rows",
+        "cut at each order",
+        "too few rows",
+    ):
         assert part in text
     for part in ("Where", "Orders tried", "label", "outside", "overall"):
         assert part not in text
@@ -156,7 +178,7 @@ def test_every_part_that_is_there_is_printed():
         path=((1, 4, 0.5), (2, 10, 0.9)),
     )
     text = str(card)
-    for part in ("87.50%", "0.0123", "overall", "age > 60", "±0.5, ±0.25", "1,234 rows lie"):
+    for part in ("87.5 %", "0.0123", "overall", "age > 60", "±0.5, ±0.25", "1,234 rows lie"):
         assert part in text
     titles = [table.title for table in card.tables()]
     assert len(titles) == 5
@@ -195,7 +217,7 @@ def test_names_are_escaped_in_the_notebook_view():
     card = bare_card(
         per_output={evil: output},
         regions=(Region(f"{evil} > 3", 12, 0.3, 2.5),),
-        verdict=f"Take care where {evil} > 3.",
+        verdict=Verdict("rough", 0.9, 100, False, 1, (Region(f"{evil} > 3", 12, 0.3, 2.5),)),
     )
     reader = Reader(card._repr_html_())
     assert reader.open == []
@@ -208,7 +230,7 @@ def test_the_notebook_view_says_what_the_text_says(make_network):
     shown = Reader(card._repr_html_()).text
     for table in card.tables():
         assert table.title in shown
-    assert card.verdict in shown
+    assert str(card.verdict) in shown
     assert str(card.guarantee) in shown
 
 

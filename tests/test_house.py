@@ -22,9 +22,8 @@ MODULES = sorted(path for folder in FOLDERS.values() for path in folder.rglob("*
 # Modules on the ground floor (the errors lie under it), and what each room may import;
 # every room may import itself.
 GROUND = {
-    *("arguments", "arrays", "cards", "files", "inputs", "links", "memory", "outputs"),
-    *("plain", "streams"),
-    "tables",
+    *("arguments", "arrays", "cards", "files", "inputs", "links", "memory", "outputs", "plain"),
+    *("streams", "tables", "verdicts"),
 }
 BASE = {"errors", "ground"}
 CORE = {"algebra", "network", "formula", "assess", "conversion"}
@@ -239,6 +238,12 @@ def test_the_front_is_a_map_and_a_door_to_the_upper_floors():
 
 def test_completion_shows_the_public_names():
     assert set(nn2poly.__all__) < set(dir(nn2poly))
+
+
+@pytest.mark.parametrize("room", ["export", "plots"])
+def test_completion_in_a_room_shows_its_public_names_only(room):
+    module = getattr(nn2poly, room)
+    assert dir(module) == sorted(module.__all__)
 
 
 def test_an_unknown_name_of_the_package_is_an_attribute_error():

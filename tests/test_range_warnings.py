@@ -181,7 +181,7 @@ def test_fidelity_counts_rows_outside_without_a_warning(request, pnet, form):
     made = request.getfixturevalue(form)
     card = n2p.fidelity(pnet.network, made, OUTSIDE)
     assert card.outside == 3
-    assert "3 of these rows lie outside" in card.verdict
+    assert "3 of these rows lie outside" in str(card.verdict)
     assert "3 rows lie outside the calibrated range" in str(card)
     assert n2p.fidelity(pnet.network, made, INSIDE).outside == 0
 

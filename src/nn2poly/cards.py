@@ -7,7 +7,9 @@ from html import escape
 from math import isnan
 from typing import Any
 
+from nn2poly.arguments import plural
 from nn2poly.tables import Table
+from nn2poly.verdicts import Region, Verdict, agreement_text, grade
 
 # Quantiles of the absolute error that a card gives.
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -60,32 +62,26 @@ class Guarantee:
     any_use: bool = True
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, *, r2: str = "R2") -> str:
+        """Word the guarantee; ``r2`` spells R²."""
+        sure, share = (f"{100 * value:.0f} %" for value in (self.confidence, self.coverage))
         if not self.bounds:
             return (
-                f"too few rows for a guarantee: {self.rows_needed} needed to promise "
-                f"{self.coverage:.0%} of new rows with {self.confidence:.0%} confidence, "
-                f"{self.n_rows} compared"
+                f"too few rows for a guarantee: {self.rows_needed} needed to promise {share} of "
+                f"new rows with {sure} confidence, {self.n_rows} compared"
             )
         shown = ", ".join(f"±{bound:.3g}" for bound in self.bounds[:8])
         more = ", …" if len(self.bounds) > 8 else ""
         if len(self.bounds) > 1:
             more += " (each output by itself)"
-        worse = "" if self.any_use else "worse than a constant (R2 is negative): "
+        worse = "" if self.any_use else f"worse than a constant ({r2} is negative): "
         promise = (
-            f"{worse}with {self.confidence:.0%} confidence at least {self.coverage:.0%} of new "
-            f"rows from the same distribution are within {shown}{more} of the network"
+            f"{worse}with {sure} confidence at least {share} of new rows from the same "
+            f"distribution are within {shown}{more} of the network"
         )
         return promise if self.held_out else f"{promise}, if the conversion did not see these rows"
-
-
-@dataclass(frozen=True)
-class Region:
-    """A part of the data, in words, its error in units of the range, and relative to the whole."""
-
-    description: str
-    n_rows: int
-    rmse: float
-    ratio: float
 
 
 @dataclass(frozen=True)
@@ -114,7 +110,7 @@ class FidelityCard:
     guarantee
         What the rows promise for new ones.
     verdict
-        All of it in plain language.
+        All of it in a sentence or two: a `Verdict`, whose text is made when it is shown.
     outside
         Rows outside the range that the conversion saw.
     path
@@ -140,7 +136,7 @@ class FidelityCard:
     per_layer: tuple[float, ...]
     regions: tuple[Region, ...]
     guarantee: Guarantee
-    verdict: str
+    verdict: Verdict
     outside: int = 0
     path: tuple[tuple[int, int, float], ...] = ()
     r2_without_worst: float = float("nan")
@@ -154,7 +150,7 @@ class FidelityCard:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data for a file; NaN becomes None."""
-        return dict(_plain(asdict(self)))
+        return dict(_plain({**asdict(self), "verdict": self.verdict.to_dict()}))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FidelityCard:
@@ -172,15 +168,26 @@ class FidelityCard:
         guarantee = {"held_out": data["held_out"] or None, **data["guarantee"]}
         fields["guarantee"] = Guarantee(**{**guarantee, "bounds": tuple(guarantee["bounds"])})
         fields["path"] = tuple((o, n, _numbers(r2)) for o, n, r2 in data["path"])
+        fields["verdict"] = _verdict(data)
         return cls(**fields)
 
     def __str__(self) -> str:
-        return "\n\n".join([self.verdict, *map(str, self.tables()), str(self.guarantee)])
+        return "\n\n".join([str(self.verdict), *map(str, self.tables()), str(self.guarantee)])
 
     def _repr_html_(self) -> str:
         tables = "".join(table._repr_html_() for table in self.tables())
-        verdict = f"<p><strong>{escape(self.verdict)}</strong></p>"
+        verdict = f"<p><strong>{escape(str(self.verdict))}</strong></p>"
         return f"<div>{verdict}{tables}<p>{escape(str(self.guarantee))}</p></div>"
+
+
+def _verdict(data: dict[str, Any]) -> Verdict:
+    """Read a verdict; files of version 0.1 hold its text alone."""
+    found = data["verdict"]
+    if not isinstance(found, str):
+        return Verdict.from_dict(found)
+    r2, fitted = _numbers(data["r2"]), data["guarantee"].get("held_out") is False
+    order = len(data["per_order"]) - 1
+    return Verdict(grade(r2, fitted=fitted), r2, data["n_rows"], fitted, order, stated=found)
 
 
 def _outputs(card: FidelityCard) -> Table:
@@ -194,14 +201,15 @@ def _outputs(card: FidelityCard) -> Table:
     notes = []
     if card.agreement is not None:
         notes.append(
-            f"labels agree on {card.agreement:.2%} of rows; probabilities differ by "
-            f"{card.probability_error:.3g} on average"
+            f"Labels agree on {agreement_text(card.agreement)} of rows; probabilities differ by "
+            f"{card.probability_error:.3g} on average."
         )
     if card.outside:
-        notes.append(f"{card.outside:,} rows lie outside the calibrated range")
+        lie = "lies" if card.outside == 1 else "lie"
+        notes.append(f"{plural(card.outside, 'row')} {lie} outside the calibrated range.")
     return Table(
         f"Fidelity to the network, {card.n_rows:,} {kind}rows",
-        ("output", "R2", "RMSE", "95% within", "max error", "at row"),
+        ("output", "R2", "RMSE", "95 % within", "max error", "at row"),
         tuple(rows),
         note="\n".join(notes),
     )

@@ -46,7 +46,7 @@ def test_one_row_fewer_than_needed_gives_no_bound_and_says_how_many_are():
     few, enough = (guarantee(np.ones((n, 2))) for n in (needed - 1, needed))
     assert few.bounds == ()
     assert (few.rows_needed, few.n_rows) == (299, 298)
-    for part in ("too few rows", "299 needed", "99% of new rows", "95% confidence", "298"):
+    for part in ("too few rows", "299 needed", "99 % of new rows", "95 % confidence", "298"):
         assert part in str(few)
     assert enough.bounds == (1.0, 1.0)
     assert "too few" not in str(enough)

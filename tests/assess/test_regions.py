@@ -197,4 +197,4 @@ def test_the_regions_of_a_card_are_those_of_the_worst_output_in_units_of_its_ran
     assert "b" not in worst.description
     held_out = card.per_output["y1"]
     assert 0 < worst.rmse < held_out.max_error / held_out.spread
-    assert worst.description in card.verdict
+    assert worst.description in str(card.verdict)

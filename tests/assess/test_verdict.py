@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
 import pytest
 
 import nn2poly as n2p
-from nn2poly.assess.tails import FarColumn, Tail
-from nn2poly.assess.verdict import FAITHFUL, ROUGH, USEFUL, verdict
-from nn2poly.cards import FidelityCard, Guarantee, OutputFidelity, Region
+from nn2poly.assess.verdict import verdict
+from nn2poly.cards import FidelityCard, Guarantee, OutputFidelity
+from nn2poly.verdicts import (
+    FAITHFUL,
+    ROUGH,
+    USEFUL,
+    FarColumn,
+    MissedTarget,
+    Outside,
+    Region,
+    Tail,
+    Verdict,
+    verdict_text,
+)
 
 
 def output(r2=0.99, within=0.05, spread=1.0):
     return OutputFidelity(r2, 0.1, 0.5, 3, spread, (0.01, 0.02, within, 0.3))
 
 
-def say(r2, *, outputs=None, regions=(), tail=None, fitted=False, **changes):
+def judge(r2, *, outputs=None, regions=(), tail=None, fitted=False, **changes):
     facts = {
         "n_rows": 500,
         "held_out": True,
@@ -28,7 +40,7 @@ def say(r2, *, outputs=None, regions=(), tail=None, fitted=False, **changes):
         "per_order": (0.0, 0.5, r2),
         "per_layer": (),
         "guarantee": Guarantee(0.95, 0.99, (), 299, 100),
-        "verdict": "",
+        "verdict": Verdict("undecided", r2, 500, False, 2),
     }
     if changes.get("agreement") is not None:
         facts |= {"probability_error": 0.01, "probability_within": 0.05}
@@ -39,6 +51,10 @@ def say(r2, *, outputs=None, regions=(), tail=None, fitted=False, **changes):
         **facts | changes,
     )
     return verdict(card, tail=tail, fitted=fitted)
+
+
+def say(r2, **facts):
+    return str(judge(r2, **facts))
 
 
 REGION = Region("age > 60 and dose <= 2", 40, 0.3, 2.34)
@@ -193,7 +209,48 @@ def test_the_verdict_of_a_card_is_made_of_its_own_numbers(make_network):
     card = n2p.convert(network, 2, data=X).card
     (only,) = card.per_output.values()
     assert card.verdict == verdict(card)
-    assert f"{100 * only.quantiles[2] / only.spread:.2g} %" in card.verdict
+    assert f"{100 * only.quantiles[2] / only.spread:.2g} %" in str(card.verdict)
+
+
+# ---- the verdict is data -----------------------------------------------------------------------
+
+
+def test_grade_and_reasons_can_be_read_without_parsing_the_text():
+    tail = Tail(41, 0.981, (FarColumn("AveOccup", 1243.3, 2.82),))
+    found = judge(-316.0, tail=tail, outside=2, path=((3, 20, -316.0),), target_r2=0.99)
+    assert (found.grade, found.r2, found.n_rows, found.fitted) == (
+        "not faithful",
+        -316.0,
+        500,
+        False,
+    )
+    assert found.reason(Tail) is tail
+    assert found.reason(Outside) == Outside(2)
+    assert found.reason(MissedTarget) == MissedTarget(3, 0.99)
+    assert found.reason(Region) is None
+    assert judge(0.97, regions=[REGION]).reason(Region) is REGION
+    assert judge(0.996, fitted=True).grade == "unproven"
+
+
+def test_another_spelling_of_r2_changes_nothing_else_and_no_name():
+    """A column may be called R2: only what the formatter writes itself is spelt."""
+    tail = Tail(41, 0.981, (FarColumn("(R2 is", 1243.3, 2.82),))
+    found = judge(-316.0, tail=tail, path=((3, 20, -316.0),), target_r2=0.99)
+    text, spelt = str(found), verdict_text(found, r2="R²")
+    assert text.count("R2") == 4
+    assert spelt.count("R²") == 3
+    assert "far out in '(R2 is' (1,243" in spelt
+    assert spelt.replace("R²", "R2") == text
+
+
+@pytest.mark.parametrize("r2", [0.999, 0.9, -3.0, float("nan")])
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_verdict_comes_back_from_plain_data(r2, fitted):
+    tail = Tail(3, 0.9, (FarColumn("a", 9.0, 0.0), FarColumn("b", 8.0, 1.0)))
+    for facts in ({}, {"tail": tail}, {"regions": [REGION]}, {"agreement": 0.9}):
+        found = judge(r2, fitted=fitted, outside=3, path=((2, 9, 0.1),), target_r2=0.99, **facts)
+        data = json.loads(json.dumps(found.to_dict()).replace("NaN", "null"))
+        assert repr(Verdict.from_dict(data)) == repr(found)
 
 
 # ---- few rows that carry the error ---------------------------------------------------------------
@@ -250,11 +307,11 @@ def test_a_conversion_of_few_rows_says_that_they_were_fitted_and_fidelity_does_n
     network = make_network(5, (3, 8, 1), "tanh")
     X = np.random.default_rng(5).uniform(-1, 1, (8, 3))
     poly = n2p.convert(network, 2, data=X)
-    assert "the 8 rows that it was fitted to" in poly.card.verdict
+    assert "the 8 rows that it was fitted to" in str(poly.card.verdict)
     assert poly.card.guarantee.held_out is False
     checked = n2p.fidelity(network, poly, X)
-    assert "fitted" not in checked.verdict
-    assert "8 rows" in checked.verdict
+    assert "fitted" not in str(checked.verdict)
+    assert "8 rows" in str(checked.verdict)
 
 
 def test_a_search_that_misses_its_target_says_so(make_network):
@@ -262,6 +319,8 @@ def test_a_search_that_misses_its_target_says_so(make_network):
     X = np.random.default_rng(5).uniform(-1, 1, (300, 3))
     card = n2p.polynomial_network(network, "auto", data=X, target_r2=1.0).card
     assert card.target_r2 == 1.0
-    assert f"No order up to {card.path[-1][0]} reached R2 1; this one came closest" in card.verdict
+    assert f"No order up to {card.path[-1][0]} reached R2 1; this one came closest" in str(
+        card.verdict
+    )
     assert card.r2 == max(r2 for _, _, r2 in card.path)
     assert n2p.polynomial_network(network, 2, data=X).card.target_r2 is None

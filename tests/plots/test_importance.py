@@ -9,6 +9,8 @@ from matplotlib.colors import to_hex
 import nn2poly as n2p
 from nn2poly import plots
 from nn2poly.errors import InvalidInputError
+from nn2poly.plots.labels import term_label
+from nn2poly.plots.ranked_terms import ranking
 from nn2poly.plots.style import NEGATIVE, POSITIVE
 
 
@@ -58,18 +60,59 @@ def test_terms_that_are_zero_are_left_out_and_a_constant_says_so():
     axes = plots.importance(n2p.Polynomial([[1.0], [0.0], [4.0]], 1, ["a", "b"]))
     assert labels(axes) == ["b"]
     constant = plots.importance(n2p.Polynomial([[1.0], [0.0]], 1, ["a"]))
-    assert [text.get_text() for text in constant.texts] == ["all coefficients are zero"]
+    assert [text.get_text() for text in constant.texts] == ["no term varies"]
     constant.figure.canvas.draw()
 
 
-def test_with_data_coefficients_are_per_standard_deviation(poly, rows):
-    raw = poly.rebase()
-    X = np.column_stack([rows[:, :3], np.full(len(rows), 3.0)])  # one column does not vary
-    scale = np.append(X[:, :3].std(axis=0), 1.0)
-    expected = raw.rebase(X.mean(axis=0), scale)
-    axes = plots.importance(raw, 9, X=X)
-    np.testing.assert_allclose(widths(axes), [abs(r[2]) for r in expected.top(9)], rtol=1e-9)
-    assert axes.get_xlabel().endswith("per standard deviation of X")
+def test_with_data_bars_are_the_deviations_of_the_contributions(poly, rows):
+    expected = poly.contributions(rows)[:, :, 0].std(axis=0)
+    axes = plots.importance(poly, 9, X=rows)
+    np.testing.assert_allclose(widths(axes), np.sort(expected)[::-1][:9], rtol=1e-9)
+    assert axes.get_xlabel() == "standard deviation of the contribution\nover X"
+    order = [poly.terms[i] for i in np.argsort(-expected)[:9]]
+    signs = ["−" if poly.coefficient(term) < 0 else "+" for term in order]
+    assert [text.get_text() for text in axes.texts] == signs
+
+
+def test_with_data_the_units_of_the_inputs_do_not_matter(poly, rows):
+    """The same polynomial of centimetres instead of metres has the same bars."""
+    other = n2p.Polynomial(
+        poly.coefficients, 3, poly.feature_names, center=100 * poly.center, scale=100 * poly.scale
+    )
+    np.testing.assert_allclose(
+        widths(plots.importance(other, X=100 * rows)), widths(plots.importance(poly, X=rows))
+    )
+
+
+def test_a_column_that_does_not_vary_has_no_bar_with_data():
+    poly = n2p.Polynomial([[1.0], [2.0], [-3.0]], 1, ["a", "b"])
+    assert labels(plots.importance(poly, X=[[1.0, 3.0], [2.0, 3.0]])) == ["a"]
+
+
+def test_deviations_that_a_polynomial_keeps_are_its_bars(poly, monkeypatch):
+    kept = np.arange(float(poly.n_terms))[:, None]
+    monkeypatch.setattr(type(poly), "deviations", kept, raising=False)
+    axes = plots.importance(poly, 3)
+    np.testing.assert_allclose(widths(axes), kept[-1:-4:-1, 0])
+    assert axes.get_xlabel() == "standard deviation of the contribution\non the sample"
+
+
+def test_bars_beeswarm_and_ranking_agree_on_what_matters(poly, rows):
+    assert labels(plots.importance(poly, 8, X=rows)) == labels(plots.beeswarm(poly, rows, n=8))
+    places = ranking(poly, rows).places(8, 0).tolist()
+    first = [term_label(poly.terms[i], poly.feature_names) for i in places]
+    assert labels(plots.importance(poly, 8, X=rows)) == first
+
+
+def test_an_ensemble_is_ranked_by_its_mean_on_the_data(ensemble, rows):
+    together = n2p.explain.ensemble(ensemble, center=ensemble[0].center, scale=ensemble[0].scale)
+    X = rows[:, : together.mean.n_features]
+    size = together.mean.contributions(X)[:, :, 0].std(axis=0)
+    places = np.argsort(-size)[:6]
+    axes = plots.importance(ensemble, 6, X=X)
+    np.testing.assert_allclose(widths(axes), size[places], rtol=1e-9)
+    ratio = together.std[places, 0] / np.abs(together.mean.coefficients[places, 0])
+    np.testing.assert_allclose(whiskers(axes), size[places] * ratio, rtol=1e-9)
 
 
 def test_the_axis_says_in_which_units_the_coefficients_are(poly):
@@ -110,8 +153,8 @@ def test_an_ensemble_gives_means_and_sample_standard_deviations(ensemble):
     axes = plots.importance(ensemble, 10)
     np.testing.assert_allclose(widths(axes), np.abs(mean[order]))
     np.testing.assert_allclose(whiskers(axes), deviation[order])
-    assert axes.get_legend().get_title().get_text() == "5 networks"
-    assert axes.get_xlabel().startswith("mean absolute coefficient")
+    assert axes.get_legend().get_title().get_text() == "mean of 5 networks"
+    assert axes.get_xlabel().startswith("absolute coefficient")
 
 
 def test_members_in_other_coordinates_and_orders_are_the_same_polynomials(ensemble):
@@ -128,10 +171,10 @@ def test_one_member_has_no_whiskers(poly):
 
 
 def test_polynomials_that_do_not_go_together_are_refused(poly, seven):
-    with pytest.raises(InvalidInputError, match="different features"):
+    with pytest.raises(InvalidInputError, match="not of the same features"):
         plots.importance([poly, seven])
     other = n2p.Polynomial(poly.coefficients, 3, poly.feature_names, ["rent"])
-    with pytest.raises(InvalidInputError, match="different outputs"):
+    with pytest.raises(InvalidInputError, match="output names differ"):
         plots.importance([poly, other])
     with pytest.raises(InvalidInputError, match="no polynomial"):
         plots.importance([])

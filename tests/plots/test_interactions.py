@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 import nn2poly as n2p
 from nn2poly import plots
-from nn2poly.errors import InvalidInputError, UnknownTermError
-from nn2poly.plots.profiles import profile
+from nn2poly.errors import InvalidInputError, OutsideRangeWarning, UnknownTermError
 from nn2poly.plots.style import NEGATIVE, POSITIVE
 
 
@@ -168,15 +168,31 @@ def test_unknown_features_are_named(poly):
         plots.effects(poly, [])
 
 
-def test_a_profile_of_54_features_is_the_average_prediction(make_polynomial):
-    poly = make_polynomial(13, 54, 3, 2, center=0.3, scale=2.0)
-    X = np.random.default_rng(1).normal(size=(40, 54))
-    table = profile(poly, (7, 30), 1, X)
+def test_curve_and_surface_are_the_partial_dependence_of_explain(make_polynomial, monkeypatch):
+    """Of 54 features, more rows than a plot used to take, some outside the calibrated range."""
+    low, high = np.full(54, -2.0), np.full(54, 2.0)
+    poly = make_polynomial(13, 54, 2, 2, center=0.3, scale=2.0, low=low, high=high)
+    X = np.random.default_rng(1).normal(size=(1200, 54))
+    line = plots.effects(poly, 7, X=X, output=1).lines[0]
+    with pytest.warns(OutsideRangeWarning):
+        curve = n2p.explain.partial_dependence(poly, X, 7, grid=line.get_xdata())
+    np.testing.assert_array_equal(line.get_ydata(), curve.values[:, 1])
     at = X.copy()
-    at[:, 7], at[:, 30] = 1.5, -0.5
-    z = (np.array([1.5, -0.5]) - 0.3) / 2.0
-    found = np.polynomial.polynomial.polyval2d(z[0], z[1], table)
-    assert found == pytest.approx(poly.outputs_by_order(at)[-1][:, 1].mean())
+    at[:, 7] = line.get_xdata()[50]
+    expected = poly.outputs_by_order(at)[-1][:, 1].mean()
+    assert line.get_ydata()[50] == pytest.approx(expected, rel=1e-9)
+    drawn, contourf = [], Axes.contourf
+
+    def spy(*arguments, **options):
+        drawn.extend(arguments[1:])
+        return contourf(*arguments, **options)
+
+    monkeypatch.setattr(Axes, "contourf", spy)
+    plots.interaction_surface(poly, 7, 30, X=X, output=1)
+    across, up, height = drawn
+    with pytest.warns(OutsideRangeWarning):
+        both = n2p.explain.partial_dependence(poly, X, [7, 30], grid=[across, up])
+    np.testing.assert_array_equal(height, both.values[:, :, 1].T)
 
 
 # --- interaction_surface ---------------------------------------------------------------------

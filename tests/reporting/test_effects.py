@@ -1,17 +1,20 @@
-"""Deviations, average curves and pairs, against the plain way to compute them."""
+"""Deviations, average curves and pairs: what explain computes, and no other number."""
+
+import base64
 
 import numpy as np
 import pytest
 
+import nn2poly as n2p
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.reporting.controls import binary_columns, typical_row
-from nn2poly.reporting.effect_curves import (
-    average_curves,
-    factor_averages,
-    pair_deviations,
-    term_deviations,
+from nn2poly.plots.ranked_terms import ranking
+from nn2poly.reporting.controls import binary_columns, controls, typical_row
+from nn2poly.reporting.effectviews import (
+    MAX_INPUTS,
+    effects_payload,
+    level_averages,
+    pair_strengths,
 )
-from nn2poly.reporting.importance import comparable, judge
 from nn2poly.reporting.scatter import scatter_views
 
 
@@ -36,6 +39,10 @@ def _count(p, order):
     return comb(p + order, order)
 
 
+def unpacked(text, dtype="<f8"):
+    return np.frombuffer(base64.b64decode(text), dtype)
+
+
 CASES = [(4, 3, None), (4, 3, 12), (1, 4, None), (6, 1, None), (3, 0, None), (2, 5, 4)]
 
 
@@ -43,70 +50,55 @@ CASES = [(4, 3, None), (4, 3, 12), (1, 4, None), (6, 1, None), (3, 0, None), (2,
 def case(request):
     p, order, kept = request.param
     poly = random_polynomial(0, p, order, kept=kept)
-    X = np.random.default_rng(1).normal(size=(50, p)) + 0.5
-    return poly, X, (X - poly.center) / poly.scale
+    return poly, np.random.default_rng(1).normal(size=(50, p)) + 0.5
+
+
+def payload_of(poly, X):
+    ranked, binary = ranking(poly, X), binary_columns(X)
+    low, high = X.min(axis=0), X.max(axis=0)
+    made = controls(X, poly.feature_names, binary, low, high, ranked.features(poly))
+    return made, effects_payload(poly, X, ranked, made)
 
 
 def test_a_term_moves_the_output_by_the_deviation_of_its_contribution(case):
-    poly, X, z = case
-    found = term_deviations(poly.terms, z)[:, None] * np.abs(poly.coefficients)
+    """The browser multiplies the deviation of the term by its absolute coefficient."""
+    poly, X = case
+    found = unpacked(payload_of(poly, X)[1]["deviations"])[:, None] * np.abs(poly.coefficients)
     np.testing.assert_allclose(found, poly.contributions(X).std(axis=0), rtol=1e-9, atol=1e-12)
 
 
-def test_a_constant_term_moves_nothing_at_all():
-    poly = Polynomial([[1.0], [2.0]], 1, ["a"])
-    assert term_deviations(poly.terms, np.full((9, 1), 1e8 / 3))[1] == 0.0
+def test_curves_are_the_partial_dependence_of_explain(case):
+    poly, X = case
+    made, payload = payload_of(poly, X)
+    assert len(made) == len(payload["averages"]) == poly.n_features
+    for control, found in zip(made, payload["averages"], strict=True):
+        x = unpacked(found["x"])
+        curve = n2p.explain.partial_dependence(poly, X, control["features"], grid=x)
+        np.testing.assert_array_equal(unpacked(found["y"]), curve.values.ravel())
+        moved = X.copy()
+        moved[:, control["features"]] = x[7]
+        np.testing.assert_allclose(curve.values[7], poly.predict(moved).mean(axis=0), rtol=1e-9)
+        assert x[-2:].tolist() == [control["low"], control["high"]]
 
 
-def test_average_curves_are_partial_dependence_around_its_mean(case):
-    poly, X, z = case
-    curves = average_curves(poly, z)
-    for j in range(poly.n_features):
-        at = np.linspace(-1.0, 2.0, 5)
-        dependence = []
-        for value in at:
-            moved = X.copy()
-            moved[:, j] = value
-            dependence.append(poly.predict(moved).mean(axis=0))
-        zj = (at - poly.center[j]) / poly.scale[j]
-        found = np.array([sum(curves[a, j] * t**a for a in range(len(curves))) for t in zj])
-        shift = np.mean(
-            [[sum(curves[a, j] * t**a for a in range(len(curves)))] for t in z[:, j]], axis=0
-        )
-        np.testing.assert_allclose(shift, 0.0, atol=1e-9)
-        constant = np.array(dependence) - found
-        np.testing.assert_allclose(constant, constant[:1].repeat(5, axis=0), rtol=1e-8, atol=1e-9)
+def test_pairs_are_the_pure_effects_of_explain(case):
+    poly, X = case
+    pairs, strengths = pair_strengths(poly, X, tuple(range(poly.n_features)))
+    found = n2p.explain.anova(poly, X)
+    wanted = [i for i, subset in enumerate(found.subsets) if len(subset) == 2]
+    assert [tuple(pair) for pair in pairs.tolist()] == [found.subsets[i] for i in wanted]
+    np.testing.assert_array_equal(strengths, np.sqrt(found.variances[wanted]))
+    few = pair_strengths(poly, X, (0, poly.n_features - 1))[0]
+    assert len(few) <= 1
 
 
-def test_pairs_sum_the_terms_in_exactly_two_features(case):
-    poly, X, z = case
-    pairs, deviations = pair_deviations(poly, z)
-    contributions = poly.contributions(X)
-    wanted = {}
-    for i, term in enumerate(poly.terms):
-        if len(set(term)) == 2:
-            wanted.setdefault(tuple(sorted(set(term))), []).append(i)
-    assert [tuple(pair) for pair in pairs.tolist()] == sorted(wanted)
-    for pair, found in zip(pairs.tolist(), deviations, strict=True):
-        expected = contributions[:, wanted[tuple(pair)]].sum(axis=1).std(axis=0)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-def test_a_polynomial_in_raw_units_is_standardised_and_another_left_alone():
-    X = np.random.default_rng(0).normal(100.0, 7.0, size=(40, 2))
-    raw = Polynomial([[1.0], [2.0], [3.0]], 1, ["a", "b"])
-    shown, words = comparable(raw, X, binary_columns(X))
-    np.testing.assert_allclose(shown.predict(X), raw.predict(X), rtol=1e-12)
-    np.testing.assert_allclose(shown.scale, X.std(axis=0))
-    assert "raw units" in words
-    own = raw.rebase(X.mean(axis=0), 1.0)
-    assert comparable(own, X, binary_columns(X))[0] is own
-
-
-def test_two_valued_columns_keep_their_values_when_a_polynomial_is_standardised():
-    X = np.c_[np.arange(20.0) % 2, np.arange(20.0)]
-    shown, _ = comparable(Polynomial([[0.0], [1.0], [1.0]], 1, ["u", "t"]), X, binary_columns(X))
-    assert (shown.center[0], shown.scale[0]) == (0.0, 1.0)
+def test_of_many_inputs_those_that_matter_most_have_effects():
+    poly = Polynomial(np.arange(71.0)[:, None], 1, [f"x{j}" for j in range(70)])
+    X = np.random.default_rng(0).normal(size=(40, 70))
+    made, payload = payload_of(poly, X)
+    assert len(made) == 70
+    assert len(payload["averages"]) == MAX_INPUTS
+    assert made[0]["name"] == f"x{ranking(poly, X).features(poly)[0]}"
 
 
 def test_factors_are_runs_of_columns_of_which_always_one_is_high():
@@ -131,7 +123,7 @@ def test_the_typical_row_is_a_row_that_can_be():
 def test_the_feature_that_moves_most_comes_first():
     X = np.random.default_rng(0).normal(size=(30, 3))
     poly = Polynomial.from_terms(["a", "b", "b c"], [1.0, 5.0, 2.0], ["a", "b", "c"])
-    assert judge(poly, X, binary_columns(X)).order == (1, 2, 0)
+    assert ranking(poly, X).features(poly) == (1, 2, 0)
 
 
 @pytest.mark.parametrize("kept", [None, 12])
@@ -139,10 +131,8 @@ def test_a_factor_moves_all_its_columns_together(kept):
     poly = random_polynomial(3, 5, 3, kept=kept)
     X = np.random.default_rng(3).normal(size=(40, 5))
     X[:, 1:4] = np.eye(3)[np.arange(40) % 3]
-    levels = np.full((3, 5), np.nan)
-    levels[:, 1:4] = np.eye(3)
-    z, at = ((values - poly.center) / poly.scale for values in (X, levels))
-    found = factor_averages(poly, z, at)
+    control = {"features": [1, 2, 3], "low": [0.0] * 3, "high": [1.0] * 3}
+    found = level_averages(poly, X, control)
     for i in range(3):
         moved = X.copy()
         moved[:, 1:4] = np.eye(3)[i]

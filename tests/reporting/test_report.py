@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
+from nn2poly.assess.verdict import verdict
 from nn2poly.errors import InvalidInputError, MissingDependencyError, StorageError
+from nn2poly.plots.labels import term_label
+from nn2poly.plots.ranked_terms import ranking
 from nn2poly.reporting.cardviews import card_views, figures
 from nn2poly.reporting.collect import collect
 from nn2poly.reporting.formulas import MAX_EXPORTED
@@ -219,7 +222,7 @@ def test_one_row_outside_is_spoken_of_as_one_and_in_a_line_of_its_own(classifier
 
 def test_the_share_of_equal_labels_is_written_alike_everywhere(wine):
     card = replace(wine.poly.card, agreement=0.95984)
-    card = replace(card, verdict="Useful (R2 0.96): labels agree on 95.9 % of rows.")
+    card = replace(card, verdict=verdict(card))
     view = card_views(card, None)[0]
     figure = next(f for f in figures(card, 10) if "labels" in f.label)
     assert figure.value == "95.9 %"
@@ -229,9 +232,23 @@ def test_the_share_of_equal_labels_is_written_alike_everywhere(wine):
 
 
 def test_importance_says_what_is_ranked(diabetes):
-    assert "Ranked by effect" in diabetes.text
-    assert "|coefficient| × standard deviation of the term" in diabetes.text
-    assert "nn2poly.plots.importance" in diabetes.text
+    assert "the standard deviation of its contribution" in diabetes.text
+
+
+def test_page_plot_and_ranking_agree_on_what_matters(diabetes):
+    found = collect(diabetes.poly, None, diabetes.X, None, "title")
+    axes = n2p.plots.importance(diabetes.poly, 10, X=diabetes.X)
+    drawn = [label.get_text().replace("\n", " ") for label in axes.get_yticklabels()]
+    names = diabetes.poly.feature_names
+    listed = [row[0] for row in found.top_terms[:10]]
+    places = ranking(diabetes.poly, diabetes.X).places(10, 0).tolist()
+    assert listed == [diabetes.poly.term_names()[i] for i in places]
+    wanted = [term_label(diabetes.poly.terms[i], names).replace("\n", " ") for i in places]
+    assert drawn == wanted
+    formula = [term.factors for term in found.formulas[0].terms[1:4]]
+    assert [tuple(name for name, _ in factors) for factors in formula] == [
+        tuple(dict.fromkeys(names[j] for j in diabetes.poly.terms[i])) for i in places[:3]
+    ]
 
 
 def test_a_small_polynomial_is_exported_whole_and_a_large_one_says_what_is_left(covertype, poly):

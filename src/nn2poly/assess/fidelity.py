@@ -22,6 +22,7 @@ from nn2poly.links import labels, probabilities
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 from nn2poly.streams import read_evenly
+from nn2poly.verdicts import Verdict, grade
 
 
 class Approximation(Protocol):
@@ -114,6 +115,8 @@ def make_card(
     r2 = mean_r2(truth, by_order[-1])
     most = np.delete(np.arange(len(X)), worst_rows(size))
     trimmed = mean_r2(truth[most], by_order[-1][most]) if len(most) else float("nan")
+    fitted = held_out is False
+    bare = Verdict(grade(r2, fitted=fitted), r2, len(X), fitted, len(by_order) - 1)
     card = FidelityCard(
         n_rows=len(X),
         held_out=bool(held_out),
@@ -127,7 +130,7 @@ def make_card(
         per_layer=tuple(per_layer),
         regions=worst_regions(X, size, poly.feature_names),
         guarantee=replace(guarantee(error), held_out=held_out, any_use=not r2 < 0.0),
-        verdict="",
+        verdict=bare,
         outside=poly.count_outside(X),
         path=tuple(path),
         r2_without_worst=trimmed,
@@ -135,7 +138,7 @@ def make_card(
         target_r2=target_r2,
     )
     tail = find_tail(X, size, r2, trimmed, poly.feature_names)
-    return replace(card, verdict=verdict(card, tail=tail, fitted=held_out is False))
+    return replace(card, verdict=verdict(card, tail=tail, fitted=fitted))
 
 
 def mean_r2(truth: FloatArray, guess: FloatArray) -> float:
@@ -153,7 +156,7 @@ def mean_r2(truth: FloatArray, guess: FloatArray) -> float:
 
 
 def _level_r2(truth: FloatArray, guess: FloatArray) -> float:
-    """R² once the level is right: leaving out squares shifts the mean, which any order can mend."""
+    """R² once the level is right: leaving out squares shifts the mean, which any order corrects."""
     return mean_r2(truth, guess - guess.mean(axis=0) + truth.mean(axis=0))
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from nn2poly.cards import Guarantee
 
+# The usual confidence, and a coverage that 299 rows can promise (see `rows_needed`).
 CONFIDENCE, COVERAGE = 0.95, 0.99
 
 
@@ -30,7 +31,7 @@ def guarantee(errors: npt.NDArray[np.float64]) -> Guarantee:
     >>> guarantee(np.linspace(0, 1, 299)[:, None]).bounds
     (1.0,)
     >>> print(guarantee(np.zeros((10, 1))))
-    too few rows for a guarantee: 299 needed to promise 99% of new rows with 95% confidence, ...
+    too few rows for a guarantee: 299 needed to promise 99 % of new rows with 95 % confidence, ...
     """
     n_rows = len(errors)
     needed = rows_needed(CONFIDENCE, COVERAGE)

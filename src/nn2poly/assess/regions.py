@@ -8,16 +8,17 @@ from math import ceil, log10
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.cards import Region
+from nn2poly.verdicts import Region
 
+# A description of two conditions can still be read.
 DEPTH = 2
 # Thresholds tried per feature, the smallest leaf, how many features are searched, and how
-# much worse than the whole a leaf must be to be worth a line.
+# much worse than the whole a leaf must be to be worth a line: all a matter of taste.
 N_THRESHOLDS = 15
 MIN_ROWS, MIN_SHARE = 20, 0.05
 MAX_FEATURES = 200
 WORTH_A_LINE = 1.25
-# … and by how many standard errors.
+# … and by how many standard errors: the usual two, so that chance seldom finds one.
 CERTAIN = 2.0
 
 
@@ -34,7 +35,7 @@ class _Cut:
 def worst_regions(X: FloatArray, errors: FloatArray, names: tuple[str, ...]) -> tuple[Region, ...]:
     """Find the parts of the data where the polynomial is furthest from the network.
 
-    Every other row chooses the regions, the rest judge them, so that chance finds none.
+    Every other row chooses the regions, the rest measure them, so that chance finds none.
 
     Parameters
     ----------
@@ -55,12 +56,12 @@ def worst_regions(X: FloatArray, errors: FloatArray, names: tuple[str, ...]) -> 
         return ()
     squared = (errors / largest) ** 2
     leaves = _grow(X[::2], squared[::2], np.arange(len(X[::2])), (), DEPTH)
-    judged = (_judge(X, squared, cuts, names) for cuts, _ in leaves if cuts)
-    regions = [replace(region, rmse=largest * region.rmse) for region in judged if region]
+    measured = (_measure(X, squared, cuts, names) for cuts, _ in leaves if cuts)
+    regions = [replace(region, rmse=largest * region.rmse) for region in measured if region]
     return tuple(sorted(regions, key=lambda region: -region.rmse))
 
 
-def _judge(
+def _measure(
     X: FloatArray, squared: FloatArray, cuts: tuple[_Cut, ...], names: tuple[str, ...]
 ) -> Region | None:
     """Measure a leaf on the rows that did not choose it; None when it is nothing special."""

@@ -21,11 +21,11 @@ from nn2poly.inputs import as_matrix, matching_names
 from nn2poly.network.readers import read_network
 from nn2poly.tables import Table
 
-# Terms with the largest contributions that compete for a place, and rows that judge them.
+# Terms with the largest contributions that compete for a place, and rows that are used (taste).
 CANDIDATES, MAX_ROWS = 400, 4000
-# Every fifth row is held out.
+# Every fifth row is held out, as in a conversion.
 HOLD_OUT_EVERY = 5
-# The path ends when the held-out R² has not risen for so many steps.
+# The path ends when the held-out R² has not risen for so many steps (taste).
 PATIENCE = 10
 
 
@@ -135,12 +135,12 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
     values = _values(poly, places, rows)
     held = np.arange(len(rows)) % HOLD_OUT_EVERY == 0 if len(rows) >= 2 * HOLD_OUT_EVERY else None
     fit = slice(None) if held is None else ~held
-    judge = slice(None) if held is None else held
+    check = slice(None) if held is None else held
     steps: list[FloatArray] = []
     r2: list[float] = []
     for picked, step in _pursue(values[fit], truth[fit], max_terms):
         steps.append(step)
-        r2.append(mean_r2(truth[judge], values[judge][:, picked] @ step))
+        r2.append(mean_r2(truth[check], values[check][:, picked] @ step))
         if len(r2) - 1 - int(np.argmax(r2)) >= PATIENCE:
             break
     return SparsePath(poly, places[picked], np.array(r2), tuple(steps))

@@ -20,7 +20,7 @@ from nn2poly.cli import console
 from nn2poly.cli.extras import missing_library
 from nn2poly.errors import NN2PolyError, NN2PolyWarning
 
-# Exit codes: 0 fine; 1 the user can mend it; 2 (Typer's) wrong usage; a bug; Ctrl-C; a closed pipe.
+# Exit codes: 0 fine; 1 the user can help; 2 (Typer's) wrong usage; a bug; Ctrl-C; a closed pipe.
 MISTAKE, BUG, STOPPED, CLOSED = 1, 70, 130, 141
 # Warnings for programmers, of libraries: nobody at a command line can act on them.
 NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from nn2poly.cli.columns import choose_inputs
 from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
-from nn2poly.cli.data import named, read_table
+from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import load_network
 from nn2poly.cli.options import Force, ModelArgument, SomeData, TableOptions, Trust
 from nn2poly.cli.polynomials import describe, scores_text, target_scores, top_terms
-from nn2poly.cli.writing import check_target
+from nn2poly.cli.tablefiles import named, read_table
+from nn2poly.cli.targets import check_target
 from nn2poly.conversion import convert as conversion
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.display import facts
@@ -112,7 +112,7 @@ def convert(
     scores = None if around is not None else target_scores(network, poly, rows, target)
     card = None if poly.card is None else poly.card.to_dict()
     found = {"polynomial": str(output), **describe(poly), "card": card, "scores": scores}
-    verdict = () if poly.card is None else (poly.card.verdict,)
+    verdict = () if poly.card is None else (str(poly.card.verdict),)
     head = f"Wrote {output}: {facts(poly)}."
     return Answer(
         found, (head, *verdict, *scores_text(scores, table.target), top_terms(poly, SHOWN))

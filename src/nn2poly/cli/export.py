@@ -13,7 +13,7 @@ from nn2poly.arguments import check_choice
 from nn2poly.cli.command import Answer, command
 from nn2poly.cli.options import Force, PolyArgument
 from nn2poly.cli.polynomials import load_polynomial
-from nn2poly.cli.writing import check_target
+from nn2poly.cli.targets import check_target
 from nn2poly.errors import InvalidInputError
 from nn2poly.files import write_whole
 

@@ -32,5 +32,6 @@ def fidelity(
         step("comparing")
         card = assess.fidelity(case.network, case.poly, case.X)
     scores = target_scores(case.network, case.poly, case.X, case.target)
-    parts = (card.verdict, *scores_text(scores, table.target), *card.tables(), str(card.guarantee))
-    return Answer({"card": card.to_dict(), "scores": scores}, parts)
+    verdict = str(card.verdict)
+    parts = (verdict, *scores_text(scores, table.target), *card.tables(), str(card.guarantee))
+    return Answer({"verdict": verdict, "card": card.to_dict(), "scores": scores}, parts)

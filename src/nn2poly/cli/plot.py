@@ -25,7 +25,7 @@ from nn2poly.cli.options import (
     Trust,
 )
 from nn2poly.cli.polynomials import load_inputs, load_polynomial
-from nn2poly.cli.writing import check_target
+from nn2poly.cli.targets import check_target
 from nn2poly.errors import InvalidInputError
 from nn2poly.files import replacing
 from nn2poly.formula.polynomial import Polynomial

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nn2poly.cli.columns import choose_inputs
-from nn2poly.cli.data import read_table
+from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import check_file, load_network
 from nn2poly.cli.options import TableOptions
+from nn2poly.cli.tablefiles import read_table
 from nn2poly.formula.polynomial import Polynomial, load
 from nn2poly.inputs import level_text
 from nn2poly.links import labels
 from nn2poly.network.network import Network
+from nn2poly.plots.ranked_terms import ranking
 from nn2poly.tables import Table
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def describe(poly: Polynomial) -> dict[str, Any]:
 
 
 def top_terms(poly: Polynomial, n: int, output: str | None = None) -> Table:
-    """List the largest terms, with a note on their units for the command line.
+    """List the terms that matter most, with a note on the measure and units for the command line.
 
     Examples
     --------
@@ -162,12 +163,14 @@ def top_terms(poly: Polynomial, n: int, output: str | None = None) -> Table:
     term  order  coefficient
     ----  -----  -----------
     t         1        1.000
-    per standardised unit, (x - center) / scale; show --raw gives raw units
+    ranked by absolute coefficient; per standardised unit, (x - center) / scale; show --raw gives \
+raw units
     """
     table = poly.top(n, output)
     raw = bool(np.all(poly.scale == 1.0)) and not np.any(poly.center)
     scaled = "per standardised unit, (x - center) / scale; show --raw gives raw units"
-    return replace(table, note="per raw unit" if raw else scaled)
+    note = f"ranked by {ranking(poly).measure}; {'per raw unit' if raw else scaled}"
+    return replace(table, note=note)
 
 
 def _texts(values: Any) -> Any:

@@ -9,13 +9,13 @@ import numpy as np
 import typer
 
 from nn2poly.arguments import plural
-from nn2poly.cli.columns import choose_inputs
 from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
-from nn2poly.cli.data import read_table
+from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.options import DataOption, Force, PolyArgument, TableOptions
 from nn2poly.cli.polynomials import load_polynomial
-from nn2poly.cli.writing import check_target
+from nn2poly.cli.tablefiles import read_table
+from nn2poly.cli.targets import check_target
 from nn2poly.errors import InvalidInputError
 from nn2poly.files import replacing
 from nn2poly.formula.polynomial import Polynomial

@@ -12,7 +12,7 @@ from nn2poly.cli.command import Answer, command
 from nn2poly.cli.console import progress
 from nn2poly.cli.options import DataOption, Force, ModelOption, PolyArgument, TableOptions, Trust
 from nn2poly.cli.polynomials import load_case
-from nn2poly.cli.writing import check_target
+from nn2poly.cli.targets import check_target
 from nn2poly.memory import human_bytes
 
 

@@ -40,18 +40,18 @@ def show(
     shown = polynomial if standardised else polynomial.rebase()
     table = top_terms(shown, n, output_name)
     rows = [dict(zip(("term", "order", *shown.output_names), row, strict=True)) for row in table]
-    card = polynomial.card
+    verdict = None if polynomial.card is None else str(polynomial.card.verdict)
     found = {
         **describe(polynomial),
         "units": table.note,
         "terms": rows,
-        "verdict": None if card is None else card.verdict,
+        "verdict": verdict,
     }
     intercept = _intercept(shown)
     found["intercept"] = dict(zip(shown.output_names, intercept, strict=True))
     line = "Intercept: " + ", ".join(f"{value:.4g}" for value in intercept)
-    verdict = () if card is None else (card.verdict,)
-    return Answer(found, (f"{poly}: {facts(polynomial)}", *verdict, table, line))
+    parts = (f"{poly}: {facts(polynomial)}", verdict, table, line)
+    return Answer(found, tuple(part for part in parts if part is not None))
 
 
 def _intercept(poly: Polynomial) -> list[float]:

@@ -34,3 +34,7 @@ __all__ = [
     "sql_select",
     "sympy",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

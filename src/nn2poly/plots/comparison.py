@@ -21,9 +21,9 @@ from nn2poly.plots.units import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# From this many rows on, counts are drawn instead of points.
+# From this many rows on, counts are drawn instead of points, which would cover each other.
 MANY_ROWS = 2000
-# How far, in ranges of the network, a polynomial may leave them before rows are cut off.
+# How far, in ranges of the network, a polynomial may leave them before rows are cut off (taste).
 REACH = 0.5
 
 

@@ -10,24 +10,20 @@ from nn2poly.arguments import check_count, plural
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import output_index
 from nn2poly.inputs import frame_columns, read_array
 from nn2poly.plots.labels import WIDTH, number, output_label, term_label
 from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, say, tidy
+from nn2poly.plots.ranked_terms import MAX_ROWS, ranking
 from nn2poly.plots.style import BLACK, GREY, PALE, SMALL_SIZE, sequential, sign_color, styled
-from nn2poly.plots.units import (
-    check_polynomial,
-    read_rows,
-    thin,
-)
+from nn2poly.plots.units import read_rows, thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Rows that are drawn, and terms that are evaluated at a time.
-MAX_ROWS, TERMS = 1000, 1000
-# A swarm spreads over so much of its line, at so many places along it.
+# A swarm spreads over so much of its line, at so many places along it (taste).
 SWARM, PLACES = 0.38, 90
 
 
@@ -75,7 +71,7 @@ def waterfall(
     >>> [float(bar.get_width()) for bar in ax.patches]
     [6.0, 2.0]
     """
-    checked = check_polynomial(poly)
+    checked = check_formula(poly)
     k = output_index(output, checked.output_names)
     row = _one_row(checked, x)
     values = _contributions(checked, row[None], k)[0]
@@ -142,12 +138,10 @@ def beeswarm(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['rm × lstat', 'rm']
     """
-    checked = check_polynomial(poly)
+    checked = check_formula(poly)
     k = output_index(output, checked.output_names)
     rows = thin(read_rows(checked, X), MAX_ROWS)
-    spread = _spread(checked, rows, k)
-    places = largest(spread, check_count(n, where="n"))
-    places = places[spread[places] > 0.0]
+    places = ranking(checked, rows).places(check_count(n, where="n"), k)
     terms = [checked.terms[i] for i in places.tolist()]
 
     def make(lines: int) -> list[str]:
@@ -211,22 +205,8 @@ def _contributions(poly: Polynomial, rows: FloatArray, output: int) -> FloatArra
     return result
 
 
-def _spread(poly: Polynomial, rows: FloatArray, output: int) -> FloatArray:
-    """Give the standard deviation of every term's contribution (n_terms,)."""
-    spread = np.zeros(poly.n_terms)
-    for here, variables in poly.terms.by_degree():
-        if not variables.shape[1]:
-            continue
-        for begin in range(0, len(variables), TERMS):
-            some = variables[begin : begin + TERMS]
-            part = slice(here.start + begin, here.start + begin + len(some))
-            spread[part] = _term_values(poly, rows, some).std(axis=0)
-    spread *= np.abs(poly.coefficients[:, output])
-    return np.where(spread > 1e-12 * spread.max(initial=0.0), spread, 0.0)
-
-
 def _with_value(poly: Polynomial, term: tuple[int, ...], row: FloatArray, lines: int) -> str:
-    """Name a term; one of a single feature with its value, when there is room."""
+    """Name a term; one of a single feature with its value, when the line holds it."""
     label = term_label(term, poly.feature_names, lines=lines)
     if len(term) != 1:
         return label
@@ -252,9 +232,9 @@ def _draw_steps(axes: Axes, start: float, steps: list[float]) -> None:
             fontsize=SMALL_SIZE,
         )  # fmt: skip
     low, high = float(ends.min()), float(ends.max())
-    room = (high - low) or 1.0
+    width = (high - low) or 1.0
     # The numbers stand to the right of their bars.
-    axes.set_xlim(low - 0.05 * room, high + 0.3 * room)
+    axes.set_xlim(low - 0.05 * width, high + 0.3 * width)
     axes.locator_params(axis="x", nbins=5)
     axes.grid(axis="x", color=PALE, linewidth=0.4)
 

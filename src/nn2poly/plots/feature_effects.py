@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.polynomial.polynomial import polygrid2d, polyval
 
 from nn2poly.arrays import FloatArray
-from nn2poly.errors import InvalidInputError
+from nn2poly.errors import InvalidInputError, OutsideRangeWarning
+from nn2poly.explain.dependence import partial_dependence
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.terms import output_index
 from nn2poly.plots.labels import output_label, wrap
 from nn2poly.plots.layout import Panels, density, describe, panels, result, tidy
-from nn2poly.plots.profiles import profile, scaled, span
 from nn2poly.plots.style import BLACK, BLUE, GREEN, PALE, SMALL_SIZE, sequential, styled
-from nn2poly.plots.units import (
-    check_polynomial,
-    feature_index,
-    read_rows,
-    thin,
-)
+from nn2poly.plots.units import feature_index, read_rows, thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Rows over which the other features are averaged, and dots of data on a surface.
-MAX_ROWS, DOTS = 1000, 400
-POINTS, GRID, LEVELS = 200, 80, 12
-# Share of the Axes for the density; up to so many values a feature gets a dot at each.
+# Dots of data on a surface, points of a curve and of each side of a surface, contours (taste).
+DOTS, POINTS, GRID, LEVELS = 400, 200, 80, 12
+# Share of the Axes for the density; up to so many values a feature gets a dot at each (taste).
 DENSITY_TO, FEW_VALUES = 0.18, 10
+# Without data and without a calibrated range, a feature runs so many scales around its centre:
+# 95 % of a normal one.
+REACH = 2.0
 
 
 @styled
@@ -52,9 +50,9 @@ def effects(
         Name or index; or several of them, one panel each.
     X
         Array or data frame (n, p): the curve runs over the feature's range and is averaged over
-        the other features of (at most 1,000 of) these rows, a partial dependence. None: the
-        others stay at the polynomial's centre. The title says which. Where the curve leaves
-        the range that the conversion saw, the background is grey.
+        the other features of these rows: `explain.partial_dependence`. None: the others stay
+        at the polynomial's centre. The title says which. Where the curve leaves the range that
+        the conversion saw, the background is grey.
     output
         Index or name of the output.
     ax
@@ -77,7 +75,8 @@ def effects(
     >>> ax.lines[0].get_ydata()[[0, -1]]
     array([1., 9.])
     """
-    checked, rows = check_polynomial(poly), _rows(poly, X)
+    checked = check_formula(poly)
+    rows = None if X is None else read_rows(checked, X)
     k = output_index(output, checked.output_names)
     wanted = [feature] if isinstance(feature, str) or not isinstance(feature, Sequence) else feature
     chosen = [feature_index(each, checked) for each in wanted]
@@ -109,8 +108,9 @@ def interaction_surface(
         Names or indices of two features, across and up.
     X
         Array or data frame (n, p): the surface covers the range of both features and is
-        averaged over the others of (at most 1,000 of) these rows, some of which are dots.
-        None: the others stay at the polynomial's centre. The title says which.
+        averaged over the others of these rows, some of which are dots:
+        `explain.partial_dependence`. None: the others stay at the polynomial's centre. The
+        title says which.
     output
         Index or name of the output.
     ax
@@ -134,7 +134,8 @@ def interaction_surface(
     >>> plots.interaction_surface(poly, "rm", "lstat").get_ylabel()
     'lstat'
     """
-    checked, rows = check_polynomial(poly), _rows(poly, X)
+    checked = check_formula(poly)
+    rows = None if X is None else read_rows(checked, X)
     k = output_index(output, checked.output_names)
     pair = (feature_index(a, checked), feature_index(b, checked))
     if pair[0] == pair[1]:
@@ -143,8 +144,7 @@ def interaction_surface(
         )
     axes = panels(ax, height=2.8)[0]
     across, up = (np.linspace(*span(checked, i, rows), GRID) for i in pair)
-    z = scaled(checked, pair[0], across), scaled(checked, pair[1], up)
-    height = np.asarray(polygrid2d(z[0], z[1], profile(checked, pair, k, rows)).T, dtype=np.float64)
+    height = _average(checked, rows, pair, (across, up))[:, :, k].T
     _draw_surface(axes, across, up, height, output_label(checked, k))
     if rows is not None:
         dots = thin(rows, DOTS)[:, list(pair)]
@@ -161,8 +161,38 @@ def interaction_surface(
     return axes
 
 
-def _rows(poly: Any, X: Any) -> FloatArray | None:
-    return None if X is None else thin(read_rows(check_polynomial(poly), X), MAX_ROWS)
+def _average(
+    poly: Polynomial,
+    rows: FloatArray | None,
+    features: tuple[int, ...],
+    grid: Sequence[FloatArray],
+) -> FloatArray:
+    """Average over the rows, or at the centre: array (g_1, …, g_m, n_outputs)."""
+    base = poly.center[None] if rows is None else rows
+    with warnings.catch_warnings():
+        # The picture itself shows which part the conversion did not see.
+        warnings.simplefilter("ignore", OutsideRangeWarning)
+        axes = grid[0] if len(features) == 1 else grid
+        return partial_dependence(poly, base, features, grid=axes).values
+
+
+def span(poly: Polynomial, feature: int, rows: FloatArray | None) -> tuple[float, float]:
+    """Choose the range of a feature: of the data, of the calibration, or around the centre.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[0.0], [1.0]], 1, ["t"], center=20.0, scale=5.0)
+    >>> span(poly, 0, None), span(poly, 0, np.array([[15.0], [18.0]]))
+    ((10.0, 30.0), (15.0, 18.0))
+    """
+    center, scale = float(poly.center[feature]), float(poly.scale[feature])
+    if rows is not None:
+        low, high = float(rows[:, feature].min()), float(rows[:, feature].max())
+    elif poly.low is not None and poly.high is not None:
+        low, high = float(poly.low[feature]), float(poly.high[feature])
+    else:
+        low, high = center - REACH * scale, center + REACH * scale
+    return (low, high) if high > low else (low - scale, high + scale)
 
 
 def _others(rows: FloatArray | None) -> str:
@@ -173,21 +203,20 @@ def _draw_effect(
     axes: Axes, poly: Polynomial, feature: int, output: int, rows: FloatArray | None
 ) -> None:
     low, high = span(poly, feature, rows)
-    table = profile(poly, (feature,), output, rows)
     grid = np.linspace(low, high, POINTS)
     values = None if rows is None else np.unique(rows[:, feature])
     few = values if values is not None and len(values) <= FEW_VALUES else None
     # Between the values of a category the curve means nothing.
     style = "-" if few is None else ":"
-    axes.plot(grid, polyval(scaled(poly, feature, grid), table), style, color=BLUE)
+    axes.plot(grid, _average(poly, rows, (feature,), (grid,))[:, output], style, color=BLUE)
     axes.set_xlim(low, high)
     if rows is not None:
         bottom, top = axes.get_ylim()
-        # Below the curve there is room for the density.
+        # The density goes below the curve.
         axes.set_ylim(bottom - DENSITY_TO * (top - bottom), top)
         _draw_density(axes, rows[:, feature])
     if few is not None:
-        dots = polyval(scaled(poly, feature, few), table)
+        dots = _average(poly, rows, (feature,), (few,))[:, output]
         axes.plot(few, dots, "o", color=BLUE, markersize=4, clip_on=False)
     _shade_unseen(axes, poly, feature, low, high)
     describe(

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from nn2poly.training.tracker import PolynomialTracker
 
-# Names that a path lists; terms of a training that are drawn without a name.
+# Names that a path lists; terms of a training that are drawn without a name (taste).
 LISTED, BACKGROUND = 6, 50
-# A fidelity below this is off the scale.
+# A fidelity below this is off the scale: worse than a constant is bad enough to know.
 LOWEST_R2 = -0.1
 DASHES = ("-", "--", ":", "-.")
 

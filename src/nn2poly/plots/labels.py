@@ -11,7 +11,7 @@ from nn2poly.formula.terms import output_index
 if TYPE_CHECKING:
     from nn2poly.formula.polynomial import Polynomial
 
-# Characters of a line, which leave room for bars at one-column width; lines of one label.
+# Characters of a line, which leave half of one column for bars; lines of one label (taste).
 WIDTH, LINES = 24, 4
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -30,7 +30,7 @@ from nn2poly.plots.units import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Rows that are followed, bins of the potential, share of cases that the band and axis hold.
+# Rows that are followed, bins of the potential, share of cases that the band and axis hold (taste).
 MAX_ROWS, BINS, INSIDE = 1000, 50, 0.995
 BAND = (0.05, 0.5, 0.95)
 # The upper part of the Axes is for the density.

@@ -137,9 +137,9 @@ def fit_rows(
     """
     if own:
         return make(LINES), SMALL_SIZE
-    room = 72 * axes.bbox.height / axes.figure.dpi / max(count, 1)
-    size = float(np.clip(room / LEADING, TINY_SIZE, SMALL_SIZE))
-    return make(int(np.clip(room / (size * LEADING), 1, LINES))), size
+    height = 72 * axes.bbox.height / axes.figure.dpi / max(count, 1)
+    size = float(np.clip(height / LEADING, TINY_SIZE, SMALL_SIZE))
+    return make(int(np.clip(height / (size * LEADING), 1, LINES))), size
 
 
 def name_rows(axes: Axes, labels: Sequence[str], size: float = SMALL_SIZE) -> None:

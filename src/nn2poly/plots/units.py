@@ -7,32 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray
-from nn2poly.conversion.polynomial_network import PolynomialNetwork
-from nn2poly.errors import InvalidInputError
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import Terms, output_index, parse_term
+from nn2poly.formula.protocol import check_formula
+from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.inputs import as_matrix, matching_names
-
-
-def check_polynomial(poly: Any) -> Polynomial:
-    """Return a `Polynomial`, or say how to get one.
-
-    Examples
-    --------
-    >>> check_polynomial(Polynomial([[0.0], [1.0]], 1, ["t"])).n_terms
-    2
-    """
-    if isinstance(poly, Polynomial):
-        return poly
-    factored = isinstance(poly, PolynomialNetwork)
-    raise InvalidInputError(
-        "This plot needs a polynomial with its terms written out.",
-        where="poly",
-        expected="a Polynomial",
-        found=type(poly).__name__,
-        remedy="pass poly.expand()" if factored else "pass what nn2poly.convert(model) returns",
-    )
 
 
 def read_rows(poly: Polynomial, X: Any, where: str = "X") -> FloatArray:
@@ -41,17 +20,22 @@ def read_rows(poly: Polynomial, X: Any, where: str = "X") -> FloatArray:
     return as_matrix(X, feature_names=names, n_features=poly.n_features, where=where)
 
 
-def thin(rows: FloatArray, most: int) -> FloatArray:
-    """Keep at most ``most`` rows, evenly spaced, the first and the last among them.
+def evenly(n_rows: int, most: int) -> IntArray:
+    """Choose at most ``most`` of so many rows, evenly spaced, the first and the last among them.
 
     Examples
     --------
-    >>> thin(np.arange(10.0)[:, None], 4).ravel()
-    array([0., 3., 6., 9.])
+    >>> evenly(10, 4), evenly(2, 4)
+    (array([0, 3, 6, 9]), array([0, 1]))
     """
-    if len(rows) <= most:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.linspace(0, n_rows - 1, most).round().astype(np.intp)
+
+
+def thin(rows: FloatArray, most: int) -> FloatArray:
+    """Keep at most ``most`` rows, evenly spaced."""
+    return rows if len(rows) <= most else rows[evenly(len(rows), most)]
 
 
 def moments(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -75,7 +59,7 @@ def in_units(poly: Any, X: Any) -> tuple[Polynomial, str]:
     poly, text
         The text says in which units its coefficients are.
     """
-    checked = check_polynomial(poly)
+    checked = check_formula(poly)
     if X is not None:
         return checked.rebase(*moments(read_rows(checked, X))), "per standard deviation of X"
     return checked, unit_text(checked.center, checked.scale)
@@ -101,22 +85,3 @@ def feature_index(feature: Any, poly: Polynomial) -> int:
 def chosen_outputs(output: int | str | None, names: Sequence[str]) -> list[int]:
     """List the outputs to draw: one, or all for None."""
     return list(range(len(names))) if output is None else [output_index(output, names)]
-
-
-def align(polys: Sequence[Polynomial]) -> tuple[Terms, FloatArray]:
-    """Put the coefficients of several polynomials in the terms that any of them has.
-
-    Returns
-    -------
-    terms, array (n_polynomials, n_terms, n_outputs)
-        Zero where a polynomial lacks a term.
-    """
-    first = polys[0]
-    highest = max(poly.max_order for poly in polys)
-    # A place in the graded basis does not depend on the highest order.
-    places = [np.arange(p.n_terms) if p.positions is None else p.positions for p in polys]
-    union = np.unique(np.concatenate(places))
-    values = np.zeros((len(polys), len(union), first.n_outputs))
-    for k, (poly, here) in enumerate(zip(polys, places, strict=True)):
-        values[k, np.searchsorted(union, here)] = poly.coefficients
-    return Terms(first.n_features, highest, union), values

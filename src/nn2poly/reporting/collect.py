@@ -18,27 +18,23 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import outside_range
 from nn2poly.links import probabilities
 from nn2poly.network.readers import read_network
+from nn2poly.plots.ranked_terms import MAX_ROWS, ranking
+from nn2poly.plots.units import evenly, thin
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
 from nn2poly.reporting.contents import Chosen, Contents, WorstRow
 from nn2poly.reporting.controls import Binary, binary_columns, controls, typical_row
 from nn2poly.reporting.describe import Rows, describe_columns, describe_response, read_rows
-from nn2poly.reporting.formulas import export_texts, exported, formula_views
-from nn2poly.reporting.importance import (
-    JUDGED_ROWS,
-    Judged,
-    effects_payload,
-    judge,
-    spread_rows,
-    top_terms,
-)
+from nn2poly.reporting.effectviews import effects_payload
+from nn2poly.reporting.formulas import export_texts, exported, formula_views, top_terms
 from nn2poly.reporting.numerals import r_squared
 from nn2poly.reporting.payload import packed, polynomial_payload
 from nn2poly.reporting.scatter import scatter_views
 
-# Rows of the table of failures; bytes of rows that travel with the page, and how many rows.
+# Rows of the table of failures; bytes of rows that travel with the page, and how many rows: a
+# quarter of what the chart library takes (taste).
 N_WORST = 10
 CARRIED_BYTES, MIN_CARRIED, MAX_CARRIED = 400_000, 50, 1_000
-# Coefficients that a page holds: 8 bytes each, 11 in base64.
+# Coefficients that a page holds: 8 bytes each, 11 in base64, so 11 MB of text at most.
 MAX_COEFFICIENTS = 1_000_000
 
 
@@ -70,20 +66,21 @@ def collect(poly: Polynomial, model: Any, X: Any, y: Any, title: str) -> Content
     measured = _measure(poly, model, read_rows(X, y, poly))
     rows, card = measured.rows, measured.card or poly.card
     binary = binary_columns(rows.X, poly.feature_names)
-    judged = judge(poly, rows.X, binary)
-    small, note = exported(poly, judged.shown, judged.moves, judged.X)
+    sample = thin(rows.X, MAX_ROWS)
+    ranked = ranking(poly, sample)
+    small, note = exported(poly, ranked, sample)
     worst = _worst_rows(poly, measured)
-    mean = measured.guess[spread_rows(len(rows.X), JUDGED_ROWS)].mean(axis=0)
-    effects = effects_payload(judged, binary, mean)
+    payload = _payload(poly, ranked.features(poly), measured, binary, [row.row for row in worst])
+    effects = effects_payload(poly, sample, ranked, payload["controls"])
     return Contents(
         title=title,
         facts=facts(poly),
-        units=judged.units,
+        units=_units(poly),
         version=version("nn2poly"),
         n_rows=len(rows.X),
         n_dropped=rows.n_given - len(rows.X),
-        n_judged=len(judged.z),
-        n_terms=judged.shown.n_terms,
+        n_sample=len(sample),
+        n_terms=poly.n_terms,
         has_network=measured.truth is not None,
         has_range=poly.low is not None,
         has_pairs=bool(effects["pairs"]),
@@ -94,18 +91,20 @@ def collect(poly: Polynomial, model: Any, X: Any, y: Any, title: str) -> Content
         cards=card_views(measured.card, poly.card),
         feature_names=poly.feature_names,
         output_names=poly.output_names,
-        formulas=formula_views(judged.shown, judged.moves),
+        formulas=formula_views(poly, ranked),
         exports=export_texts(small),
         export_note=note,
         worst=worst,
-        top_terms=top_terms(judged),
-        columns=describe_columns(rows, judged.shown),
+        top_terms=top_terms(poly, ranked),
+        columns=describe_columns(rows, poly),
         response=describe_response(rows, poly, measured.outputs),
-        payload={
-            **_payload(poly, judged, measured, binary, [row.row for row in worst]),
-            "effects": effects,
-        },
+        payload={**payload, "effects": effects},
     )
+
+
+def _units(poly: Polynomial) -> str:
+    raw = not np.any(poly.center) and bool(np.all(poly.scale == 1.0))
+    return "in raw units" if raw else "as the polynomial has them: (value − centre) / scale"
 
 
 def _check_size(poly: Polynomial) -> None:
@@ -210,7 +209,11 @@ def _spelt(y: npt.NDArray[Any] | None, i: int) -> str:
 
 
 def _payload(
-    poly: Polynomial, judged: Judged, measured: _Measured, binary: Binary, worst: list[int]
+    poly: Polynomial,
+    order: tuple[int, ...],
+    measured: _Measured,
+    binary: Binary,
+    worst: list[int],
 ) -> dict[str, Any]:
     """Give the browser the polynomial, the controls and a sample of the rows."""
     rows = measured.rows
@@ -219,8 +222,8 @@ def _payload(
     carried = _carried(rows, poly, worst)
     truth = measured.truth
     return {
-        "polynomial": polynomial_payload(judged.shown),
-        "controls": controls(rows.X, poly.feature_names, binary, low, high, judged.order),
+        "polynomial": polynomial_payload(poly),
+        "controls": controls(rows.X, poly.feature_names, binary, low, high, order),
         "low": packed(low),
         "high": packed(high),
         "typical": packed(typical_row(rows.X, binary)),
@@ -247,4 +250,4 @@ def _carried(rows: Rows, poly: Polynomial, worst: list[int]) -> IntArray:
     width = 8 * (poly.n_features + 2 * poly.n_outputs)
     most = int(np.clip(CARRIED_BYTES // width, MIN_CARRIED, MAX_CARRIED))
     places = np.searchsorted(rows.index, np.array(worst, dtype=np.intp))
-    return np.union1d(spread_rows(len(rows.X), most), places)
+    return np.union1d(evenly(len(rows.X), most), places)

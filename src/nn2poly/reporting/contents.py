@@ -91,7 +91,7 @@ class Contents:
     version: str
     n_rows: int
     n_dropped: int
-    n_judged: int
+    n_sample: int
     n_terms: int
     has_network: bool
     has_range: bool

@@ -13,8 +13,8 @@ from nn2poly.arrays import FloatArray
 
 # Fewer rows cannot tell a column of two values from one that happens to show only two.
 MIN_ROWS = 10
+# Bars of the density behind a slider; how far it reaches beyond the range, in parts of it (taste).
 BINS = 24
-# How far a slider reaches beyond the range, in parts of it.
 REACH = 0.15
 
 
@@ -168,9 +168,9 @@ def _head(names: list[str]) -> str:
 
 def _slider(j: int, column: FloatArray, name: str, low: float, high: float) -> dict[str, Any]:
     bottom, top = min(low, float(column.min())), max(high, float(column.max()))
-    room = REACH * (top - bottom) or max(1.0, abs(top))
+    margin = REACH * (top - bottom) or max(1.0, abs(top))
     whole = bool(np.all(column == np.round(column)))
-    first, last = bottom - room, top + room
+    first, last = bottom - margin, top + margin
     if whole:
         first, last = float(np.floor(first)), float(np.ceil(last))
     counts, _ = np.histogram(column, bins=BINS, range=(first, last))

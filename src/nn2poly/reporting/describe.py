@@ -17,7 +17,7 @@ from nn2poly.inputs import as_matrix, level_text, matching_names
 from nn2poly.links import labels
 from nn2poly.tables import Table
 
-# Classes of the response that are counted one by one, and that an error lists.
+# Classes of the response that are counted one by one, and that an error lists (taste).
 MAX_CLASSES, MAX_LISTED = 20, 8
 
 

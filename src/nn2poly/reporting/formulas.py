@@ -11,34 +11,32 @@ from nn2poly.algebra.terms import Term
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import NN2PolyError
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.terms import term_name
+from nn2poly.plots.ranked_terms import Ranking
 from nn2poly.reporting.contents import ExportText, FormulaTerm, FormulaView
-from nn2poly.reporting.importance import on_one_scale
 from nn2poly.reporting.numerals import number
+from nn2poly.tables import Table
 
-# Terms that the formula shows, and coefficients (terms × outputs) that the page holds as text.
-SHOWN_TERMS = 10
+# Terms that the formula shows, and that the table lists without a browser's help (taste).
+SHOWN_TERMS, N_TOP = 10, 25
+# Coefficients (terms × outputs) that the page holds as text: more is not read by anyone (taste).
 MAX_EXPORTED = 2_000
 _DIGITS = "Python and SQL take raw values and keep every digit; LaTeX rounds, to be read."
 
 
-def formula_views(poly: Polynomial, moves: FloatArray) -> tuple[FormulaView, ...]:
-    """Pick the intercept and the terms that move each output most.
-
-    Parameters
-    ----------
-    moves
-        Array (n_terms, n_outputs): deviation of every contribution.
+def formula_views(poly: Polynomial, ranking: Ranking) -> tuple[FormulaView, ...]:
+    """Pick the intercept and the terms that matter most to each output.
 
     Examples
     --------
     >>> poly = Polynomial([[1.0], [-2.0]], 1, ["rm"])
-    >>> formula_views(poly, np.array([[0.0], [2.0]]))[0].terms[1]
+    >>> formula_views(poly, Ranking(np.array([[0.0], [2.0]]), "", ""))[0].terms[1]
     FormulaTerm(sign='−', size='2', factors=(('rm', 1),))
     """
-    orders = poly.terms.orders()
+    constant = poly.terms.orders() == 0
     views = []
     for k, name in enumerate(poly.output_names):
-        size = np.where(orders == 0, np.inf, moves[:, k])
+        size = np.where(constant, np.inf, ranking.sizes[:, k])
         places = np.argsort(-size, kind="stable")[: SHOWN_TERMS + 1].tolist()
         terms = tuple(
             _formula_term(poly.terms[i], float(poly.coefficients[i, k]), poly.feature_names)
@@ -48,46 +46,45 @@ def formula_views(poly: Polynomial, moves: FloatArray) -> tuple[FormulaView, ...
     return tuple(views)
 
 
+def top_terms(poly: Polynomial, ranking: Ranking) -> Table:
+    """List the terms that matter most to all outputs."""
+    values = ("coefficient",) if poly.n_outputs == 1 else poly.output_names
+    rows = tuple(
+        (term_name(poly.terms[i], poly.feature_names), len(poly.terms[i]), *poly.coefficients[i])
+        for i in ranking.places(N_TOP).tolist()
+    )
+    title = f"The {len(rows)} terms that move the outputs most, of {poly.n_terms:,}"
+    return Table(title, ("term", "order", *values), rows)
+
+
 def _formula_term(term: Term, value: float, names: tuple[str, ...]) -> FormulaTerm:
     factors = tuple((names[i], term.count(i)) for i in dict.fromkeys(term))
     return FormulaTerm("−" if value < 0 else "+", number(abs(value)), factors)
 
 
-def exported(
-    poly: Polynomial, shown: Polynomial, moves: FloatArray, X: FloatArray
-) -> tuple[Polynomial, str]:
-    """Choose what can be copied: the whole polynomial when small, else its largest terms.
-
-    Parameters
-    ----------
-    shown
-        The same polynomial in comparable units.
-    moves
-        Array (n_terms, n_outputs): deviation of every contribution to ``shown``.
-    X
-        Array (n, p) in raw units.
+def exported(poly: Polynomial, ranking: Ranking, X: FloatArray) -> tuple[Polynomial, str]:
+    """Choose what can be copied: the whole polynomial when small, else the terms that matter.
 
     Returns
     -------
     polynomial
         At most `MAX_EXPORTED` coefficients.
     note
-        What it covers, in words.
+        What it covers, in words; how closely, measured on X (n, p) in raw units.
     """
     if poly.coefficients.size <= MAX_EXPORTED:
         every = "its only term" if poly.n_terms == 1 else f"all {poly.n_terms:,} terms"
         return poly, f"The text holds {every}. {_DIGITS}"
     n_terms = max(1, MAX_EXPORTED // poly.n_outputs)
-    size = np.linalg.norm(on_one_scale(moves), axis=1)
-    size[shown.terms.orders() == 0] = np.inf
+    size = np.where(poly.terms.orders() == 0, np.inf, ranking.overall)
     kept = np.sort(np.argsort(-size, kind="stable")[:n_terms])
-    positions = kept if shown.positions is None else shown.positions[kept]
+    positions = kept if poly.positions is None else poly.positions[kept]
     small = replace(
-        shown, coefficients=shown.coefficients[kept], positions=positions, layers=(), card=None
+        poly, coefficients=poly.coefficients[kept], positions=positions, layers=(), card=None
     )
     note = (
         f"The whole polynomial is too long to copy from a page: the text holds the {n_terms:,} of "
-        f"its {shown.n_terms:,} terms that move the outputs most, and follows the whole with R² "
+        f"its {poly.n_terms:,} terms that move the outputs most, and follows the whole with R² "
         f"{number(_follows(poly, small, X))} on these rows; poly.save keeps "
         f"the whole. {_DIGITS}"
     )

@@ -53,18 +53,6 @@ def r_squared(value: float | None) -> str:
     return number(math.floor(value * 10**digits + 1e-9) / 10**digits, 7)
 
 
-def agreement(share: float) -> str:
-    """Write the share of equal labels, rounded down to one digit as in a verdict.
-
-    Examples
-    --------
-    >>> agreement(0.95984), agreement(1.0), agreement(0.9999)
-    ('95.9 %', '100 %', '99.9 %')
-    """
-    shown = math.floor(share * 1_000 + 1e-9) / 10
-    return f"{shown:.1f}".removesuffix(".0") + " %"
-
-
 def percent(share: float) -> str:
     """Write a share as a percentage, rounded down where it would promise 100 %.
 

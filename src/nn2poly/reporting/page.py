@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nn2poly.errors import InvalidInputError
 from nn2poly.files import write_whole
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import check_formula
 from nn2poly.reporting.collect import collect
 from nn2poly.reporting.render import render
 
@@ -70,14 +70,7 @@ def report(
     ...     path.name, path.stat().st_size < 6_000_000
     ('report.html', True)
     """
-    if not isinstance(poly, Polynomial):
-        raise InvalidInputError(
-            "This is not a polynomial.",
-            where="the first argument of report",
-            expected="a Polynomial",
-            found=type(poly).__name__,
-            remedy="call report(poly, model, X); a PolynomialNetwork becomes one by .expand()",
-        )
+    check_formula(poly, where="the first argument of report")
     contents = collect(poly, model, X, y, title or "A neural network as a polynomial")
     # A name with half a surrogate pair has no UTF-8.
     return write_whole(Path(path), render(contents).encode("utf-8", "replace"))

@@ -9,9 +9,10 @@ import numpy as np
 from nn2poly.arrays import FloatArray
 
 # Share of values cut at each end to find the bulk, what is added around it in parts of its
-# width, how much wider all values must be to be left out, and the room beside the points.
-TAIL, REACH, WIDER, ROOM = 0.02, 0.5, 1.5, 0.04
-# With fewer values there is no bulk.
+# width, how much wider all values must be to be left out, and the margin beside the points:
+# chosen by eye on the reports of the tests.
+TAIL, REACH, WIDER, MARGIN = 0.02, 0.5, 1.5, 0.04
+# With fewer values there is no bulk: 2 % of them are not one.
 MIN_VALUES = 20
 
 
@@ -19,7 +20,7 @@ def scatter_views(truth: FloatArray, guess: FloatArray) -> list[dict[str, Any]]:
     """Give for every output the ends of both axes, and how many rows they leave out.
 
     One row far off would press all others into a dot. The view is that of the bulk, unless all
-    rows need little more room.
+    rows need little more space.
 
     Parameters
     ----------
@@ -62,5 +63,5 @@ def _bulk(values: FloatArray) -> tuple[float, float]:
 
 
 def _padded(low: float, high: float) -> list[float]:
-    room = ROOM * (high - low) or 1.0
-    return [low - room, high + room]
+    margin = MARGIN * (high - low) or 1.0
+    return [low - margin, high + margin]

@@ -3,7 +3,6 @@
 const effects = (() => {
   const source = data.effects;
   const deviations = doubles(source.deviations);
-  const curves = doubles(source.curves);
   const pairs = integers(source.pairs);
   const strengths = singles(source.strengths);
   const { nFeatures, nOutputs } = polynomial;
@@ -46,14 +45,14 @@ const effects = (() => {
   });
 
   const featureSelect = byId("effect-feature");
-  data.controls.forEach((control, i) => featureSelect.append(element("option", { value: i }, control.name)));
+  data.controls.slice(0, source.averages.length).forEach((control, i) => featureSelect.append(element("option", { value: i }, control.name)));
   featureSelect.addEventListener("change", () => charts.refresh("chart-effect"));
 
-  function curve(j, x, output) {
-    const z = (x - polynomial.center[j]) / polynomial.scale[j];
-    let total = 0;
-    for (let a = polynomial.highest; a >= 0; a -= 1) total = total * z + curves[(a * nFeatures + j) * nOutputs + output];
-    return total;
+  // Average outputs at the points x of an input; the ends of its range of validity come last.
+  function average(place, output) {
+    const { x, y } = source.averages[place];
+    const all = doubles(y);
+    return { x: x && Array.from(doubles(x)), y: Array.from({ length: all.length / nOutputs }, (_, i) => all[i * nOutputs + output]) };
   }
 
   const grid = (low, high, n) => Array.from({ length: n }, (_, i) => low + ((high - low) * i) / (n - 1));
@@ -70,11 +69,10 @@ const effects = (() => {
 
   // One bar for each level of a factor, from the average of all rows to that with the level on.
   const means = doubles(source.mean);
-  function factor(box, control) {
+  function factor(box, control, averages) {
     const c = theme.colours();
-    const averages = doubles(source.factors[control.features[0]]);
     const mean = means[state.output];
-    const bars = control.levels.map((level, i) => ({ level, y: averages[i * nOutputs + state.output], share: control.shares[i] }));
+    const bars = control.levels.map((level, i) => ({ level, y: averages[i], share: control.shares[i] }));
     bars.sort((a, b) => a.y - b.y);
     const at = bars.map((_, i) => i);
     const share = (bar) => `${formatted(100 * bar.share, 2)} %`;
@@ -98,16 +96,17 @@ const effects = (() => {
   }
 
   charts.add("chart-effect", (box) => {
-    const chosen = data.controls[Number(featureSelect.value)];
-    if (chosen.kind === "levels") return factor(box, chosen);
+    const place = Number(featureSelect.value);
+    const [chosen, found] = [data.controls[place], average(place, state.output)];
+    if (chosen.kind === "levels") return factor(box, chosen, found.y);
     const c = theme.colours();
     const [j] = chosen.features;
     const control = controlOf.get(j);
-    const x = control.two ? [control.low, control.high] : grid(control.min, control.max, 81);
-    const y = x.map((value) => curve(j, value, state.output));
+    const [atLow, atHigh] = found.y.slice(-2);
+    const [x, y] = control.two ? [found.x, found.y] : [found.x.slice(0, -2), found.y.slice(0, -2)];
     const where = density(control);
     const name = polynomial.features[j];
-    const change = `${formatted(curve(j, control.low, state.output), 3)} at ${formatted(control.low)} to ${formatted(curve(j, control.high, state.output), 3)} at ${formatted(control.high)}`;
+    const change = `${formatted(atLow, 3)} at ${formatted(control.low)} to ${formatted(atHigh, 3)} at ${formatted(control.high)}`;
     return {
       traces: [
         { x, y, mode: control.two ? "lines+markers" : "lines", line: { color: c.accent, width: 2.5 }, marker: { size: 9 }, hoverinfo: "text", text: x.map((v, i) => `${formatted(v)}: ${formatted(y[i])}`) },
@@ -116,11 +115,11 @@ const effects = (() => {
       layout: {
         height: 380, bargap: 0, shapes: control.two ? [] : ends(control),
         xaxis: { title: charts.title(name, box), anchor: "y2", tickvals: control.two ? x : undefined, zeroline: false },
-        yaxis: { domain: [0.2, 1], title: charts.title(`effect on ${outputLabel()}`, box, 0.35) },
+        yaxis: { domain: [0.2, 1], title: charts.title(`average ${outputLabel()}`, box, 0.35) },
         yaxis2: { domain: [0, 0.15], showticklabels: false, showgrid: false, zeroline: false },
       },
-      caption: control.two ? `${name}, average effect on ${outputLabel()} of its two values.` : `${name}, average effect on ${outputLabel()}. Between the dotted lines is the range of validity.`,
-      summary: `Curve of the average effect of ${name} on ${outputLabel()}: from ${change}.`,
+      caption: control.two ? `${name}: average ${outputLabel()} at its two values.` : `${name}: average ${outputLabel()}. Between the dotted lines is the range of validity.`,
+      summary: `Curve of the average ${outputLabel()} over ${name}: from ${change}.`,
     };
   });
 

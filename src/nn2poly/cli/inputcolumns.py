@@ -9,7 +9,7 @@ import numpy as np
 
 from nn2poly.arguments import listed, plural
 from nn2poly.cli.command import note
-from nn2poly.cli.data import closest, named
+from nn2poly.cli.tablefiles import closest, named
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import matching_names
 

@@ -15,14 +15,13 @@ from nn2poly.formula.terms import output_index
 from nn2poly.plots.labels import distinct, number, output_label, wrap
 from nn2poly.plots.layout import as_text, describe, name_rows, panels, say
 from nn2poly.plots.style import BLACK, PALE, SMALL_SIZE, TINY_SIZE, diverging, sign_color, styled
-from nn2poly.plots.units import (
-    in_units,
-)
+from nn2poly.plots.units import in_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Letters of a name beside a heatmap; inches of a cell that can hold its number.
+# Letters of a name beside a heatmap; inches of a cell that can hold its number, in the
+# type of the figure.
 NAME_WIDTH, READABLE_CELL = 16, 0.27
 
 
@@ -211,7 +210,7 @@ def _grid(axes: Axes, names: list[str]) -> None:
 
 
 def _cell(axes: Axes, names: list[str], *, own: bool) -> float:
-    """Estimate the side of a cell in inches; a new figure still has to make room for names."""
+    """Estimate the side of a cell in inches; a new figure still has to hold the names."""
     side = float(min(axes.bbox.width, axes.bbox.height)) / axes.figure.dpi
     letters = max(map(len, names)) * 0.06 if own else 0.0
     return (side - letters) / len(names)

@@ -1,0 +1,312 @@
+"""The verdict on a polynomial: what was found, as data, and the one place that words it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import ceil, floor, isnan, log10
+from typing import Any, TypeVar
+
+from nn2poly.arguments import plural
+
+# R² from which the polynomial may speak for the network, show its main lines, or only hint:
+# a choice of this project, kept since version 0.1.
+FAITHFUL, USEFUL, ROUGH = 0.99, 0.95, 0.8
+# Fewer rows than these are counted in the text: a 95 % quantile of them is hardly one (taste).
+FEW_ROWS = 100
+
+
+@dataclass(frozen=True)
+class Distance:
+    """95 % of the rows are within ``within``; ``output`` names the worst of several, else None.
+
+    ``spread`` is the range of the network's output there, 0 when it does not vary.
+    """
+
+    within: float
+    spread: float
+    output: str | None = None
+
+
+@dataclass(frozen=True)
+class ClassDistance:
+    """Share of rows with the same label, and how close probabilities are on 95 % of the rows."""
+
+    agreement: float
+    within: float
+
+
+@dataclass(frozen=True)
+class FarColumn:
+    """A column in which the worst rows lie far out: its value there, and its median."""
+
+    name: str
+    value: float
+    median: float
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The few rows that carry the error: how many, R² without them, and where they lie."""
+
+    n_rows: int
+    r2: float
+    columns: tuple[FarColumn, ...]
+
+
+@dataclass(frozen=True)
+class MissedTarget:
+    """No order up to ``highest_order`` reached ``target_r2``."""
+
+    highest_order: int
+    target_r2: float
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of the data, in words, its error in units of the range, and relative to the whole."""
+
+    description: str
+    n_rows: int
+    rmse: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Outside:
+    """How many of the rows lie outside the range that the conversion saw."""
+
+    n_rows: int
+
+
+Reason = Distance | ClassDistance | Tail | MissedTarget | Region | Outside
+# What a file calls them.
+KINDS: dict[str, type[Reason]] = {
+    "distance": Distance,
+    "class distance": ClassDistance,
+    "tail": Tail,
+    "missed target": MissedTarget,
+    "region": Region,
+    "outside": Outside,
+}
+_Kind = TypeVar("_Kind", bound=Reason)
+_NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How far to trust a polynomial, and where not; as text in a sentence or two.
+
+    Parameters
+    ----------
+    grade
+        ``faithful``, ``useful``, ``rough``, ``not faithful``; ``unproven`` on rows that were
+        fitted, ``undecided`` when the network's output does not vary.
+    r2
+        R² on these rows; NaN when undecided.
+    n_rows
+        How many they are.
+    fitted
+        Whether they are those that the conversion fitted.
+    order
+        Order of the polynomial.
+    reasons
+        What the text tells, in its order.
+    stated
+        The text of a file of version 0.1, which kept no reasons.
+
+    Examples
+    --------
+    >>> found = Verdict("useful", 0.97, 500, False, 2, (Distance(0.2, 10.0), Outside(3)))
+    >>> print(found)
+    Useful (R2 0.970): follows the network to within 2 % of its range on 95 % of rows. \
+3 of these rows lie outside the range that it was made for.
+    >>> found.grade, found.reason(Outside)
+    ('useful', Outside(n_rows=3))
+    """
+
+    grade: str
+    r2: float
+    n_rows: int
+    fitted: bool
+    order: int
+    reasons: tuple[Reason, ...] = ()
+    stated: str = ""
+
+    def reason(self, kind: type[_Kind]) -> _Kind | None:
+        """Give the reason of a kind, or None."""
+        return next((reason for reason in self.reasons if isinstance(reason, kind)), None)
+
+    def __str__(self) -> str:
+        return verdict_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data for a file, each reason with its kind."""
+        reasons = [{"kind": _NAMES[type(reason)], **asdict(reason)} for reason in self.reasons]
+        return {**asdict(self), "reasons": reasons}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Verdict:
+        """Rebuild a verdict from `to_dict`."""
+        r2 = float("nan") if data["r2"] is None else data["r2"]
+        return cls(**{**data, "r2": r2, "reasons": tuple(map(_reason, data["reasons"]))})
+
+
+def _reason(data: Mapping[str, Any]) -> Reason:
+    fields = {name: value for name, value in data.items() if name != "kind"}
+    if "columns" in fields:
+        fields["columns"] = tuple(FarColumn(**column) for column in fields["columns"])
+    return KINDS[data["kind"]](**fields)
+
+
+def grade(r2: float, *, fitted: bool = False) -> str:
+    """Grade R²; a good one on rows that were fitted is no merit, a bad one still is a fault.
+
+    Examples
+    --------
+    >>> grade(0.995), grade(0.995, fitted=True), grade(0.1, fitted=True), grade(float("nan"))
+    ('faithful', 'unproven', 'not faithful', 'undecided')
+    """
+    if isnan(r2):
+        return "undecided"
+    if fitted and r2 >= ROUGH:
+        return "unproven"
+    limits = ((FAITHFUL, "faithful"), (USEFUL, "useful"), (ROUGH, "rough"))
+    return next((name for limit, name in limits if r2 >= limit), "not faithful")
+
+
+def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
+    """Word a verdict; ``r2`` spells R².
+
+    Examples
+    --------
+    >>> verdict_text(Verdict("rough", 0.9, 30, False, 1, (Distance(0.1, 2.0),)), r2="R²")
+    'Rough (R² 0.900): follows the network to within 5 % of its range on 95 % of 30 rows.'
+    """
+    if verdict.stated:
+        return verdict.stated
+    head = f"{_graded(verdict, r2)}: {_finding(verdict)}{_without(verdict.reason(Tail), r2)}."
+    return " ".join([head, *_missed(verdict, r2), *_remedies(verdict), *_outside(verdict)])
+
+
+def _graded(verdict: Verdict, r2: str) -> str:
+    if verdict.grade == "undecided":
+        return "Undecided (the network's output does not vary on these rows)"
+    return f"{verdict.grade.capitalize()} ({r2} {r2_text(verdict.r2)})"
+
+
+def _finding(verdict: Verdict) -> str:
+    if verdict.fitted:
+        count = plural(verdict.n_rows, "row")
+        return f"measured on the {count} that it was fitted to, which promises nothing for new ones"
+    few = verdict.n_rows < FEW_ROWS
+    rows = plural(verdict.n_rows, "row") if few else "rows"
+    if classes := verdict.reason(ClassDistance):
+        return (
+            f"labels agree on {agreement_text(classes.agreement)} of rows; probabilities are "
+            f"within {_ceil(classes.within)} of the network's on 95 % of {rows}"
+        )
+    if distance := verdict.reason(Distance):
+        return f"follows the network to within {_distance(distance)} on 95 % of {rows}"
+    return f"further from the network, overall, than a constant would be{f', on {rows}' * few}"
+
+
+def _distance(found: Distance) -> str:
+    if not found.spread:
+        return f"{found.within:.2g}"
+    share = 100 * found.within / found.spread
+    where = "" if found.output is None else f" (output {found.output!r}, the worst)"
+    return f"{share:.{'0f' if share >= 10 else '2g'}} % of its range{where}"
+
+
+def _without(tail: Tail | None, r2: str) -> str:
+    return "" if tail is None else f"; without the {_worst(tail)} {r2} is {r2_text(tail.r2)}"
+
+
+def _worst(tail: Tail) -> str:
+    return "worst row" if tail.n_rows == 1 else f"{tail.n_rows:,} worst rows"
+
+
+def _missed(verdict: Verdict, r2: str) -> list[str]:
+    missed = verdict.reason(MissedTarget)
+    if missed is None:
+        return []
+    reached = f"No order up to {missed.highest_order} reached {r2} {missed.target_r2:g}"
+    return [f"{reached}; this one came closest."]
+
+
+def _remedies(verdict: Verdict) -> list[str]:
+    """Give the one remedy that matters most."""
+    missed = verdict.reason(MissedTarget) is not None
+    if verdict.fitted:
+        return [] if missed else ["Pass more rows."]
+    if tail := verdict.reason(Tail):
+        return [_tail_remedy(tail, lower=verdict.order > 1)]
+    if verdict.grade == "not faithful":
+        order = "another order" if verdict.r2 < 0.0 else "a higher order"
+        instead = "" if missed else f"; try {order} or more data"
+        return [f"Do not use it in place of the network{instead}."]
+    if region := verdict.reason(Region):
+        return [
+            f"Take care where {region.description}: errors are {region.ratio:.1f} times larger."
+        ]
+    return []
+
+
+def _tail_remedy(tail: Tail, *, lower: bool) -> str:
+    they = "It lies" if tail.n_rows == 1 else "The worst of them lie"
+    rest = f"{'lower the order, ' * lower}or trust the network there."
+    if not tail.columns:
+        return f"Look at the {_worst(tail)}, {rest}"
+    found = (f"{c.name!r} ({c.value:,.4g}; median {c.median:,.4g})" for c in tail.columns)
+    such = "that column" if len(tail.columns) == 1 else "such columns"
+    return f"{they} far out in {' and '.join(found)}: clip or transform {such}, {rest}"
+
+
+def _outside(verdict: Verdict) -> list[str]:
+    outside = verdict.reason(Outside)
+    if outside is None:
+        return []
+    lie = "lies" if outside.n_rows == 1 else "lie"
+    return [f"{outside.n_rows:,} of these rows {lie} outside the range that it was made for."]
+
+
+def r2_text(r2: float) -> str:
+    """Show enough digits of R² that 0.9997 is not called 1, rounded down.
+
+    Examples
+    --------
+    >>> r2_text(0.99968), r2_text(-2804.2)
+    ('0.9996', '-2,804')
+    """
+    if r2 < 0.0:
+        return f"{r2:,.0f}" if -1e6 < r2 <= -1e3 else f"{r2:.3g}"
+    for digits in (3, 4, 5, 6):
+        if 1.0 - r2 >= 10.0**-digits:
+            return _floor(r2, digits)
+    return "above 0.999999"
+
+
+def agreement_text(share: float) -> str:
+    """Write the share of equal labels, rounded down to one digit.
+
+    Examples
+    --------
+    >>> agreement_text(0.95984), agreement_text(1.0), agreement_text(0.9999)
+    ('95.9 %', '100 %', '99.9 %')
+    """
+    return _floor(100 * share, 1).removesuffix(".0") + " %"
+
+
+def _floor(value: float, digits: int) -> str:
+    """Round down: what is shown must not promise more than there is."""
+    # The small term undoes the rounding of numbers such as 0.29 * 100.
+    return f"{floor(value * 10**digits + 1e-9) / 10**digits:.{digits}f}"
+
+
+def _ceil(value: float) -> str:
+    """Round up to two digits, and to 0.001 at least."""
+    if value <= 0.001:
+        return "0.001"
+    unit = 10.0 ** (floor(log10(value)) - 1)
+    return f"{ceil(value / unit - 1e-9) * unit:.2g}"
