@@ -323,10 +323,11 @@ def measure(case: Case, plan: Plan) -> list[Result]:
 def _record(result: Result, network: n2p.Network, rows: Split, order: int) -> None:
     pnet = n2p.polynomial_network(network, order, data=rows.train)
     assert pnet.card is not None
-    assert pnet.low is not None
-    assert pnet.high is not None
+    low, high = pnet.inputs.low, pnet.inputs.high
+    assert low is not None
+    assert high is not None
     card = n2p.fidelity(network, pnet, rows.test)
-    outside = outside_range(rows.test, pnet.low, pnet.high).any(axis=1)
+    outside = outside_range(rows.test, low, high).any(axis=1)
     inside = n2p.fidelity(network, pnet, rows.test[~outside])
     result.r2[order], result.inside[order], result.card[order] = card.r2, inside.r2, pnet.card.r2
     if card.agreement is not None:

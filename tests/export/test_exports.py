@@ -36,7 +36,7 @@ def test_there_is_one_text_for_each_output_by_its_name(function, awkward):
 @pytest.mark.parametrize("function", ALL)
 @pytest.mark.parametrize("thing", [None, "poly.json", np.ones((3, 1)), Polynomial])
 def test_what_is_not_a_polynomial_is_refused(function, thing):
-    with pytest.raises(InvalidInputError, match="Only a polynomial can be exported") as error:
+    with pytest.raises(InvalidInputError, match="can be exported") as error:
         function(thing)
     assert "convert" in error.value.remedy
 

@@ -13,6 +13,7 @@ from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.sparse import largest
@@ -61,9 +62,8 @@ class SparsePath:
         n = min(wanted, len(self.chosen))
         order = np.argsort(self.chosen[:n])
         kept = self.chosen[:n][order]
-        positions = kept if self.poly.positions is None else self.poly.positions[kept]
         values = self.coefficients[n - 1][order]
-        return replace(self.poly, coefficients=values, positions=positions, layers=(), card=None)
+        return replace(self.poly.keep(kept), coefficients=values, deviations=None)
 
     def smallest(self, r2: float) -> Polynomial:
         """Give the polynomial with the fewest terms whose held-out R² reaches ``r2``."""
@@ -148,14 +148,7 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
 
 def _candidates(poly: Polynomial, rows: FloatArray, max_terms: int) -> npt.NDArray[np.intp]:
     """Screen terms by the standard deviation of their contributions, intercept first."""
-    z = (rows[:500] - poly.center) / poly.scale
-    weight = np.linalg.norm(poly.coefficients, axis=1)
-    size = np.empty(poly.n_terms)
-    for here, variables in poly.terms.by_degree():
-        for begin in range(0, len(variables), 5000):
-            part = slice(here.start + begin, min(here.start + begin + 5000, here.stop))
-            product = np.prod(z[:, variables[begin : begin + 5000]], axis=2)
-            size[part] = weight[part] * product.std(axis=0)
+    size = np.linalg.norm(term_deviations(poly, rows[:500]), axis=1)
     size[poly.terms.orders() == 0] = np.inf
     return largest(size, max(CANDIDATES, 2 * max_terms))
 
@@ -163,10 +156,8 @@ def _candidates(poly: Polynomial, rows: FloatArray, max_terms: int) -> npt.NDArr
 def _values(poly: Polynomial, places: npt.NDArray[np.intp], rows: FloatArray) -> FloatArray:
     """Evaluate chosen terms: (n, len(places)), in the order of the places."""
     order = np.argsort(places)
-    positions = places if poly.positions is None else poly.positions[places]
-    few = replace(poly.terms, positions=positions[order])
     values = np.empty((len(rows), len(places)))
-    values[:, order] = term_values(few, (rows - poly.center) / poly.scale)
+    values[:, order] = term_values(poly.terms.at(places[order]), poly.inputs.to_working(rows))
     return values
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import UnknownTermError
-from nn2poly.explain.formulas import Formula
+from nn2poly.explain.formulas import known_range
 from nn2poly.explain.games import Subset, SubsetSums, number_subsets
 from nn2poly.explain.products import BATCH_BYTES, add_rows, collected, merged
 from nn2poly.explain.rewriting import as_polynomial, centred, shifted, some
@@ -24,6 +24,7 @@ from nn2poly.explain.rows import checked_population, checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import ranked_table, subset_name
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import parse_term
 from nn2poly.tables import Table
 
@@ -79,8 +80,8 @@ class Anova:
         here = slice(*sums.ends[self.subsets.index(wanted) :][:2])
         alone = some(form, sums.places[here], sums.coefficients[here])
         plain = as_polynomial(shifted(alone, -form.means), self.poly)
-        if isinstance(plain, Polynomial) and isinstance(self.poly, Polynomial):
-            return replace(plain, low=self.poly.low, high=self.poly.high)
+        if isinstance(plain, Polynomial) and (seen := known_range(self.poly)) is not None:
+            return replace(plain, inputs=plain.inputs.seen(*seen))
         return plain
 
     def evaluate(self, X: Any) -> FloatArray:

@@ -10,8 +10,9 @@ import numpy as np
 from nn2poly.arguments import per_feature, real_array
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.formulas import Formula, check_formula, known_range
+from nn2poly.explain.formulas import check_explained, known_range
 from nn2poly.explain.rows import row_parts
+from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import parse_term
 
 
@@ -32,7 +33,7 @@ def read_box(poly: Formula, box: Any, data: Any) -> tuple[FloatArray, FloatArray
     >>> read_box(Polynomial([[0.0], [1.0]], 1, ["t"]), (0.0, 2.0), None)
     (array([0.]), array([2.]))
     """
-    check_formula(poly)
+    check_explained(poly)
     known = known_range(poly) if data is None else _range(poly, data)
     if isinstance(box, Mapping):
         return _named_box(poly, box, known)

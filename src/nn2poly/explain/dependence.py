@@ -11,11 +11,11 @@ import numpy as np
 from nn2poly.arguments import check_count, listed
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.formulas import Formula
 from nn2poly.explain.rewriting import Cofactors, as_polynomial, cofactors, joined
 from nn2poly.explain.rows import checked_population, checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import parse_term
 from nn2poly.memory import check_terms
 from nn2poly.tables import Table

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.formulas import Formula, check_formula, coordinates, written
+from nn2poly.explain.formulas import check_explained, written
 from nn2poly.explain.products import Sums, collected, merged
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import parse_term
 from nn2poly.memory import check_terms
 
@@ -41,9 +42,9 @@ def derivative(poly: Polynomial, feature: int | str) -> Polynomial:
     >>> dict(zip(slope.term_names(), slope.coefficients[:, 0].tolist()))
     {'1': 1.0, 't': 6.0, 'u': 5.0}
     """
-    check_formula(poly)
+    check_explained(poly)
     (j,) = parse_term((feature,), poly.feature_names)
-    unit = coordinates(poly).slopes(np.zeros((1, len(poly.feature_names))))[0, j]
+    unit = poly.inputs.slopes(np.zeros((1, len(poly.feature_names))))[0, j]
     rows, values = [], [np.empty((0, len(poly.output_names)))]
     for here, variables in poly.terms.by_degree():
         n, degree = variables.shape

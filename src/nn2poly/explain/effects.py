@@ -11,11 +11,12 @@ import numpy as np
 from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.derivatives import check_size, slopes
-from nn2poly.explain.formulas import Formula, known_range
+from nn2poly.explain.formulas import known_range
 from nn2poly.explain.rewriting import cofactors, joined
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import how_many
+from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
 
@@ -271,7 +272,7 @@ def _is_binary(poly: Formula, form: Separable, rows: FloatArray, levels: FloatAr
     seen = known_range(poly)
     if seen is not None:
         known |= (low == seen[0]) & (high == seen[1])
-        at_low, at_high = form.coordinates.to_working(np.stack(seen))
+        at_low, at_high = form.inputs.to_working(np.stack(seen))
         folded = (at_low == 0) & (at_high == 1)
         squares = [f.features for f in form.factors if len(set(f.features)) < len(f.features)]
         folded[[j for features in squares for j in features]] = False

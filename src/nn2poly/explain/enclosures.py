@@ -19,9 +19,10 @@ from math import comb
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.formulas import coordinates, evaluate
+from nn2poly.explain.formulas import evaluate, plain
 from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.outputs import Outputs
 
 # Largest array of tensor Bernstein coefficients, all outputs together.
 MAX_TENSOR = 2**20
@@ -34,7 +35,7 @@ def in_box(poly: Polynomial, low: FloatArray, high: FloatArray) -> Polynomial:
     middle = low / 2 + high / 2
     # The middle is rounded by ε|x|, much of a narrow box far from 0: reach both ends from it.
     half = np.nextafter(np.maximum(high - middle, middle - low), np.inf)
-    unit = 1 / coordinates(poly).slopes(low[None])[0]
+    unit = 1 / poly.inputs.slopes(low[None])[0]
     return poly.rebase(middle, np.maximum(half, THINNEST * unit))
 
 
@@ -124,7 +125,7 @@ def _bernstein_matrix(degree: int) -> FloatArray:
 
 def rounding_slack(poly: Polynomial, low: FloatArray, high: FloatArray) -> FloatArray:
     """Bound the rounding errors: every sum of n terms errs by at most n·ε·Σ|terms|."""
-    where = coordinates(poly)
+    where = poly.inputs
     ends = np.stack([low, high, low / 2 + high / 2, np.zeros_like(low)])
     left, right, middle, origin = np.abs(where.to_working(ends))
     unit = where.slopes(ends)[0]
@@ -189,9 +190,8 @@ def _most_uncertain(boxed: Polynomial) -> int:
 
 def one_output(poly: Polynomial, o: int) -> Polynomial:
     """Give one output as a polynomial of its own."""
-    return replace(
-        poly, coefficients=poly.coefficients[:, [o]], output_names=(poly.output_names[o],)
-    )
+    outputs = Outputs.of([poly.output_names[o]], 1)
+    return replace(plain(poly), coefficients=poly.coefficients[:, [o]], outputs=outputs)
 
 
 def minus(poly: Polynomial) -> Polynomial:

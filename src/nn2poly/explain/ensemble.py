@@ -16,6 +16,7 @@ from nn2poly.explain.alignment import check_features, check_same, deviation, sta
 from nn2poly.explain.explanation_ensemble import ExplanationEnsemble, has_values, side_by_side
 from nn2poly.explain.formulas import union_of_terms
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import is_formula
 from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import output_index, term_name
 from nn2poly.tables import Table
@@ -132,7 +133,7 @@ def ensemble(
         raise InvalidInputError(
             "An ensemble needs two members at least.", where="members", found=str(len(items))
         )
-    if all(isinstance(item, Polynomial) for item in items):
+    if all(is_formula(item) for item in items):
         return _of_polynomials(items, center, scale)
     if center is None and scale is None and all(has_values(item) for item in items):
         return side_by_side(items)
@@ -159,12 +160,10 @@ def _of_polynomials(
     mean = replace(
         moved[0],
         coefficients=coefficients.mean(axis=0),
-        max_order=terms.max_order,
-        positions=terms.positions,
+        terms=terms,
+        inputs=moved[0].inputs.seen(low, high),
         layers=(),
         card=None,
-        low=low,
-        high=high,
     )
     return Ensemble(mean, coefficients)
 

@@ -3,85 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
 
 import numpy as np
 
-from nn2poly.algebra.monomials import rank
+from nn2poly.algebra.monomials import count_terms
+from nn2poly.algebra.terms import Graded, Listed, Terms
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.errors import InvalidInputError
 from nn2poly.explain.products import row_codes
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import Terms, offsets
-
-ASKED = ("terms", "coefficients", "feature_names", "output_names", "predict")
+from nn2poly.formula.protocol import Formula, check_formula
 
 
-class Formula(Protocol):
-    """What can be explained: terms in named features, with coefficients for named outputs."""
-
-    @property
-    def terms(self) -> Any:
-        """The terms; ``by_degree()`` walks their features."""
-
-    @property
-    def coefficients(self) -> FloatArray:
-        """Array (n_terms, n_outputs)."""
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Of the columns that go in."""
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """Of what comes out."""
-
-    def predict(self, X: Any) -> FloatArray:
-        """Compute the raw outputs."""
-
-
-def check_formula(poly: object) -> None:
+def check_explained(poly: object) -> None:
     """Refuse what has no terms, before anything asks for them."""
-    if all(hasattr(poly, name) for name in ASKED):
-        return
-    factored = hasattr(type(poly), "expand")
-    raise InvalidInputError(
-        "Only an explicit polynomial can be explained.",
-        where="poly",
-        expected="a Polynomial",
-        found=type(poly).__name__,
-        remedy="write its terms out: poly.expand()"
-        if factored
-        else "convert the network first: poly = nn2poly.convert(model, data=X)",
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Coordinates:
-    """The coordinates that terms are written in, one per feature: z = (x - center) / scale."""
-
-    center: FloatArray
-    scale: FloatArray
-
-    def to_working(self, rows: FloatArray) -> FloatArray:
-        """Give raw rows (n, p) in these coordinates: array (n, p)."""
-        return (rows - self.center) / self.scale
-
-    def slopes(self, rows: FloatArray) -> FloatArray:
-        """Give dz/dx of every feature at raw rows (n, p): array (n, p)."""
-        return np.broadcast_to(1 / self.scale, rows.shape)
-
-
-def coordinates(poly: Formula) -> Coordinates:
-    """Give the coordinates of a formula."""
-    formula: Any = poly
-    return Coordinates(formula.center, formula.scale)
+    check_formula(poly, verb="explained")
 
 
 def known_range(poly: Formula) -> tuple[FloatArray, FloatArray] | None:
     """Give the lowest and highest values (p,) that the conversion saw, if it saw data."""
-    low, high = getattr(poly, "low", None), getattr(poly, "high", None)
+    low, high = poly.inputs.low, poly.inputs.high
     return None if low is None or high is None else (low, high)
 
 
@@ -92,7 +33,14 @@ def evaluate(poly: Formula, rows: FloatArray) -> FloatArray:
 
 def plain(poly: Polynomial) -> Polynomial:
     """Leave out link, classes, layers, range and card: the outputs are no predictions."""
-    return replace(poly, classes=None, link="identity", layers=(), low=None, high=None, card=None)
+    return replace(
+        poly,
+        inputs=poly.inputs.seen(None, None),
+        outputs=poly.outputs.raw(),
+        layers=(),
+        card=None,
+        deviations=None,
+    )
 
 
 def listed_terms(n_features: int, rows: Sequence[IntArray]) -> tuple[Terms, IntArray]:
@@ -104,13 +52,18 @@ def listed_terms(n_features: int, rows: Sequence[IntArray]) -> tuple[Terms, IntA
         The order of the terms given, degree after degree, in which they are listed.
     """
     order = max((part.shape[1] for part in rows), default=0)
-    begin = offsets(n_features, order)
-    given = [begin[part.shape[1]] + rank(part, n_features) for part in rows]
-    positions, first = np.unique(
-        np.concatenate([np.empty(0, dtype=np.intp), *given]), return_index=True
-    )
-    full = len(positions) == begin[-1]
-    return Terms(n_features, order, None if full else positions), first
+    blocks = [np.empty((0, degree), dtype=np.intp) for degree in range(order + 1)]
+    places = [np.empty(0, dtype=np.intp) for _ in blocks]
+    begin = 0
+    for part in rows:
+        degree = part.shape[1]
+        sequence = np.lexsort(part.T[::-1]) if degree else np.arange(len(part))
+        blocks[degree], places[degree] = part[sequence], begin + sequence
+        begin += len(part)
+    every = np.concatenate(places)
+    full = len(every) == count_terms(n_features, order)
+    terms = Graded(n_features, order) if full else Listed(n_features, tuple(blocks))
+    return terms, every
 
 
 def written(
@@ -132,15 +85,9 @@ def written(
     """
     chosen = list(range(len(poly.feature_names)) if features is None else features)
     terms, order = listed_terms(len(chosen), rows)
-    return replace(
-        plain(poly),
-        coefficients=coefficients[order],
-        max_order=terms.max_order,
-        positions=terms.positions,
-        feature_names=tuple(poly.feature_names[j] for j in chosen),
-        center=poly.center[chosen],
-        scale=poly.scale[chosen],
-    )
+    bare = plain(poly)
+    inputs = bare.inputs if features is None else bare.inputs.select(chosen)
+    return replace(bare, coefficients=coefficients[order], terms=terms, inputs=inputs)
 
 
 def union_of_terms(polys: Sequence[Polynomial]) -> tuple[Terms, FloatArray]:

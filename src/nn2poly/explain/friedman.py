@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.formulas import Formula
 from nn2poly.explain.games import Subset, moebius_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import checked_population
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.spread import Spread, player_variances
 from nn2poly.explain.summaries import how_many, subset_name
+from nn2poly.formula.protocol import Formula
 from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import output_index
 from nn2poly.tables import Table

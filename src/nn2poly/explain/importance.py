@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.formulas import Formula, check_formula, coordinates
+from nn2poly.explain.formulas import check_explained
 from nn2poly.explain.games import subset_sums
 from nn2poly.explain.products import row_batches
 from nn2poly.explain.rewriting import centred, moments
@@ -17,6 +17,7 @@ from nn2poly.explain.separable import separable
 from nn2poly.explain.spread import Spread, player_variances
 from nn2poly.explain.summaries import ranked_table
 from nn2poly.formula.evaluate import term_values
+from nn2poly.formula.protocol import Formula
 from nn2poly.tables import Table
 
 
@@ -44,8 +45,8 @@ def term_deviations(poly: Formula, rows: FloatArray) -> FloatArray:
     >>> term_deviations(poly, np.array([[1.0, 2.0], [-1.0, 0.0]])).ravel()
     array([0., 2., 3.])
     """
-    check_formula(poly)
-    terms, z = poly.terms, coordinates(poly).to_working(rows)
+    check_explained(poly)
+    terms, z = poly.terms, poly.inputs.to_working(rows)
     spread = Spread()
     for here in row_batches(len(z), len(terms)):
         spread.add(term_values(terms, z[here]))

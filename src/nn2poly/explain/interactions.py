@@ -10,12 +10,12 @@ import numpy as np
 from nn2poly.arguments import check_choice, check_count, check_order, plural
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import MissingDependencyError
-from nn2poly.explain.formulas import Formula
 from nn2poly.explain.games import INDICES, Subset, index_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
 from nn2poly.explain.separable import separable
 from nn2poly.explain.summaries import ranked_table, subset_name
+from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
 

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.algebra.terms import Terms
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.conversion.convert import convert
 from nn2poly.explain.alignment import check_features
-from nn2poly.explain.formulas import check_formula, union_of_terms
+from nn2poly.explain.formulas import check_explained, union_of_terms
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import Terms, output_index, term_name
+from nn2poly.formula.terms import output_index, term_name
 from nn2poly.network.readers import read_network
 from nn2poly.tables import Table
 
@@ -117,7 +118,7 @@ def compare_local(
     >>> compare_local(net, n2p.convert(net, 3), [0.0, 0.0]).difference.round(12).any()
     np.False_
     """
-    check_formula(poly)
+    check_explained(poly)
     order = max(poly.max_order, 1) if max_order is None else max_order
     network = read_network(model)
     check_pair(network, poly, "compare_local")

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.explain.formulas import Formula, written
+from nn2poly.explain.formulas import written
 from nn2poly.explain.products import Products, add_rows, distinct, merged, row_batches
 from nn2poly.explain.separable import Condition, Factor, Separable
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import Formula
 from nn2poly.memory import check_terms
 
 

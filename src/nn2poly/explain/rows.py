@@ -9,8 +9,9 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.formulas import Formula, check_formula, known_range
-from nn2poly.inputs import as_matrix, matching_names, outside_range, warn_outside
+from nn2poly.explain.formulas import check_explained, known_range
+from nn2poly.formula.protocol import Formula
+from nn2poly.inputs import outside_range, warn_outside
 from nn2poly.streams import dask_parts, is_dask, open_stream, read_evenly
 
 
@@ -37,7 +38,7 @@ def row_parts(poly: Formula, X: Any, where: str) -> Iterator[FloatArray]:
     >>> [part.shape for part in row_parts(poly, [[20], [25]], "X")]
     [(2, 1)]
     """
-    check_formula(poly)
+    check_explained(poly)
     empty = True
     for table in _tables(X):
         empty = False
@@ -58,7 +59,7 @@ def read_population(poly: Formula, X: Any, where: str) -> FloatArray:
     >>> read_population(poly, [[20], [25]], "background").ravel()
     array([20., 25.])
     """
-    check_formula(poly)
+    check_explained(poly)
     return read_evenly(X, lambda table: _matrix(poly, table, where))
 
 
@@ -73,8 +74,7 @@ def _tables(X: Any) -> Iterable[Any]:
 
 
 def _matrix(poly: Formula, table: Any, where: str) -> FloatArray:
-    names = matching_names(table, poly.feature_names)
-    return as_matrix(table, feature_names=names, n_features=len(poly.feature_names), where=where)
+    return poly.inputs.read(table, where=where)
 
 
 def checked_rows(poly: Formula, X: Any) -> FloatArray:

@@ -17,13 +17,11 @@ from functools import cached_property
 import numpy as np
 
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
-from nn2poly.explain.formulas import (
-    Coordinates,
-    Formula,
-    check_formula,
-    coordinates,
-)
+from nn2poly.explain.formulas import check_explained
 from nn2poly.explain.products import Products, Values, distinct, merged
+from nn2poly.formula.protocol import Formula
+from nn2poly.inputs import Inputs
+from nn2poly.outputs import Outputs
 
 # Where a factor is not 0, on raw rows (n, p): array (n,). Equal conditions must compare equal.
 Condition = Callable[[FloatArray], BoolArray]
@@ -84,10 +82,8 @@ class Separable:
         The products of factors.
     coefficients
         Array (n_terms, n_outputs).
-    coordinates
-        From raw rows to the coordinates that factors multiply.
-    feature_names, output_names
-        Of the columns that go in, and of what comes out.
+    inputs, outputs
+        What goes in, in the coordinates that factors multiply, and what comes out.
     means
         Array (n_factors,): subtracted from each factor; see `centred`.
     """
@@ -97,10 +93,19 @@ class Separable:
     factors: tuple[Factor, ...]
     terms: Products
     coefficients: FloatArray
-    coordinates: Coordinates
-    feature_names: tuple[str, ...]
-    output_names: tuple[str, ...]
+    inputs: Inputs
+    outputs: Outputs
     means: FloatArray
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features that go in."""
+        return self.inputs.feature_names
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The names of what comes out."""
+        return self.outputs.names
 
     @cached_property
     def owners(self) -> IntArray:
@@ -111,7 +116,7 @@ class Separable:
         """Evaluate the factors, or some of them, on raw rows (n, p): array (n_factors, n)."""
         factors = self.factors if chosen is None else [self.factors[i] for i in chosen]
         means = self.means if chosen is None else self.means[list(chosen)]
-        out = _factor_values(factors, self.coordinates.to_working(rows), rows)
+        out = _factor_values(factors, self.inputs.to_working(rows), rows)
         out -= means[:, None]
         return out
 
@@ -139,9 +144,9 @@ class Separable:
         ]
         pairs = np.array([(i, j) for i, j, _, _ in found], dtype=np.intp).reshape(-1, 2)
         rest = [_without(self.factors[i], place) for i, _, place, _ in found]
-        out = _factor_values(rest, self.coordinates.to_working(rows), rows)
+        out = _factor_values(rest, self.inputs.to_working(rows), rows)
         out *= np.array([power for *_, power in found], dtype=np.float64).reshape(-1, 1)
-        out *= self.coordinates.slopes(rows).T[pairs[:, 1]]
+        out *= self.inputs.slopes(rows).T[pairs[:, 1]]
         return pairs, out
 
 
@@ -170,7 +175,7 @@ def _factor_values(factors: Sequence[Factor], z: FloatArray, rows: FloatArray) -
     return out
 
 
-def separable(poly: Formula) -> Separable:
+def separable(poly: Formula | Separable) -> Separable:
     """Bring a formula to separable form, every feature a player.
 
     Parameters
@@ -185,7 +190,7 @@ def separable(poly: Formula) -> Separable:
     >>> [(f.player, f.features) for f in separable(poly).factors]
     [(0, (0, 0)), (1, (1,)), (2, (2,))]
     """
-    check_formula(poly)
+    check_explained(poly)
     if isinstance(poly, Separable):
         return poly
     parts = [
@@ -217,9 +222,8 @@ def separable(poly: Formula) -> Separable:
         tuple(Factor(j, (j,) * power) for j, power in pairs),
         terms,
         coefficients,
-        coordinates(poly),
-        tuple(poly.feature_names),
-        tuple(poly.output_names),
+        poly.inputs,
+        poly.outputs,
         np.zeros(len(used)),
     )
 

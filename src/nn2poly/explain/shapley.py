@@ -11,12 +11,12 @@ from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.errors import MissingDependencyError
-from nn2poly.explain.formulas import Formula
 from nn2poly.explain.games import shapley_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import ranked_table
+from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import output_index
 from nn2poly.memory import check_terms
 from nn2poly.network.readers import read_network

@@ -18,6 +18,7 @@ from itertools import groupby
 from nn2poly.algebra.terms import Term
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import check_formula
 
 # Parsers nest a sum of n parts n deep; in groups of so many it is nested by its logarithm.
 MAX_PARTS = 16
@@ -75,15 +76,7 @@ def expressions(poly: Polynomial) -> Iterator[tuple[str, Node]]:
 
 def check_polynomial(poly: object) -> None:
     """Refuse what is not a polynomial with terms."""
-    if not isinstance(poly, Polynomial):
-        raise InvalidInputError(
-            "Only a polynomial can be exported.",
-            where="poly",
-            expected="a Polynomial",
-            found=type(poly).__name__,
-            remedy="convert the model first: nn2poly.convert(model, max_order=2)",
-        )
-    if not poly.n_terms:
+    if not len(check_formula(poly, verb="exported").terms):
         raise InvalidInputError(
             "This polynomial has no terms.", where="poly", expected="one term at least"
         )

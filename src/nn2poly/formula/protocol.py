@@ -1,19 +1,72 @@
-"""What everything downstream asks of a formula, whatever kind it is."""
+"""`Formula`: what explain, export, plots, report and command line ask for, whatever its kind."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.algebra.terms import Terms
+from nn2poly.arrays import FloatArray
+from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError
+from nn2poly.inputs import Inputs
+from nn2poly.outputs import Outputs
 
-if TYPE_CHECKING:
-    from nn2poly.formula.polynomial import Polynomial
-
-NEEDED = ("terms", "coefficients", "feature_names", "output_names", "predict")
+ASKED = ("inputs", "outputs", "terms", "coefficients", "predict")
 
 
-def check_formula(value: Any, where: str = "poly") -> Polynomial:
-    """Return what has terms, coefficients and predictions, or say how to get it.
+class Formula(Protocol):
+    """An explicit formula: terms in the coordinates of named features, for named outputs."""
+
+    @property
+    def inputs(self) -> Inputs:
+        """What goes in."""
+
+    @property
+    def outputs(self) -> Outputs:
+        """What comes out."""
+
+    @property
+    def card(self) -> FidelityCard | None:
+        """How closely it follows its network."""
+
+    @property
+    def terms(self) -> Terms:
+        """The terms."""
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """Array (n_terms, n_outputs)."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features."""
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+
+    def predict(
+        self, X: Any, *, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
+    ) -> FloatArray:
+        """Compute the raw outputs, before the link."""
+
+
+def is_formula(value: object) -> bool:
+    """Tell a formula by what it has.
+
+    Examples
+    --------
+    >>> is_formula([1.0])
+    False
+    """
+    return all(hasattr(value, name) for name in ASKED)
+
+
+def check_formula(value: Any, where: str = "poly", *, verb: str = "used here") -> Any:
+    """Return a formula, or say how to get one.
 
     Examples
     --------
@@ -21,13 +74,15 @@ def check_formula(value: Any, where: str = "poly") -> Polynomial:
     >>> check_formula(Polynomial([[0.0], [1.0]], 1, ["t"])).n_terms
     2
     """
-    if all(hasattr(value, name) for name in NEEDED):
-        return cast("Polynomial", value)
-    factored = hasattr(value, "outputs_by_order") and hasattr(value, "expand")
+    if is_formula(value):
+        return value
+    factored = hasattr(type(value), "expand") and hasattr(type(value), "top_terms")
     raise InvalidInputError(
-        "This is not a polynomial with its terms written out.",
+        f"Only an explicit polynomial can be {verb}.",
         where=where,
         expected="a Polynomial",
         found=type(value).__name__,
-        remedy="pass poly.expand()" if factored else "pass what nn2poly.convert(model) returns",
+        remedy="write its terms out: poly.expand()"
+        if factored
+        else "convert the network first: poly = nn2poly.convert(model, data=X)",
     )

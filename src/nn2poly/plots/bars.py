@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nn2poly.algebra.terms import Terms
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError

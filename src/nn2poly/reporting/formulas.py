@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -78,10 +77,7 @@ def exported(poly: Polynomial, ranking: Ranking, X: FloatArray) -> tuple[Polynom
     n_terms = max(1, MAX_EXPORTED // poly.n_outputs)
     size = np.where(poly.terms.orders() == 0, np.inf, ranking.overall)
     kept = np.sort(np.argsort(-size, kind="stable")[:n_terms])
-    positions = kept if poly.positions is None else poly.positions[kept]
-    small = replace(
-        poly, coefficients=poly.coefficients[kept], positions=positions, layers=(), card=None
-    )
+    small = poly.keep(kept)
     note = (
         f"The whole polynomial is too long to copy from a page: the text holds the {n_terms:,} of "
         f"its {poly.n_terms:,} terms that move the outputs most, and follows the whole with R² "
