@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nn2poly as n2p
+from nn2poly.algebra.terms import Graded
 from nn2poly.errors import (
     InvalidInputError,
     MissingDependencyError,
@@ -20,7 +21,6 @@ from nn2poly.errors import (
     TooManyTermsError,
 )
 from nn2poly.explain import shapley
-from nn2poly.formula.terms import Terms
 
 AWKWARD = [
     "a b",
@@ -35,7 +35,7 @@ AWKWARD = [
 
 def random_polynomial(seed, p, order, n_outputs=1, **options):
     rng = np.random.default_rng(seed)
-    values = rng.normal(size=(len(Terms(p, order)), n_outputs))
+    values = rng.normal(size=(len(Graded(p, order)), n_outputs))
     return n2p.Polynomial(values, order, [f"x{i + 1}" for i in range(p)], **options)
 
 

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nn2poly as n2p
+from nn2poly.algebra.terms import Graded
 from nn2poly.errors import OutsideRangeWarning, TooManyTermsError, UnknownTermError
 from nn2poly.explain import anova
-from nn2poly.formula.terms import Terms
 
 
 def random_polynomial(seed, p, order, n_outputs=1, **options):
     rng = np.random.default_rng(seed)
-    values = rng.normal(size=(len(Terms(p, order)), n_outputs))
+    values = rng.normal(size=(len(Graded(p, order)), n_outputs))
     return n2p.Polynomial(values, order, [f"x{i + 1}" for i in range(p)], **options)
 
 

@@ -31,11 +31,9 @@ def fold_indicators(poly: Polynomial, problem: Problem) -> Polynomial:
     if not groups:
         return poly
     center, scale = poly.center.copy(), poly.scale.copy()
-    low, high = problem.summary.seen_low, problem.summary.seen_high
-    for j in (j for group in groups for j in group):
-        # A level that no row shows is still 0 or 1.
-        varies = low[j] < high[j]
-        center[j], scale[j] = (low[j], high[j] - low[j]) if varies else (0.0, 1.0)
+    low, high = problem.working.inputs.ends()
+    chosen = [j for group in groups for j in group]
+    center[chosen], scale[chosen] = low[chosen], (high - low)[chosen]
     folded = poly.rebase(center, scale).fold(groups, never=problem.never)
     return replace(folded, layers=poly.layers)
 

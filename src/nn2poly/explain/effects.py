@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.arrays import BoolArray, FloatArray
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.derivatives import check_size, slopes
-from nn2poly.explain.formulas import known_range
 from nn2poly.explain.rewriting import cofactors, joined
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import how_many
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import output_index, parse_term
+from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.tables import Table
 
 # Quantiles of the effect over the rows that a table gives.
@@ -133,11 +133,11 @@ def marginal_effects(
         Array, data frame or stream (n, p) in raw units: the population to average over, every
         row of it.
     binary
-        ``"auto"``: columns of X that hold 0 and 1 only, or only the two ends of the range that
-        the conversion saw; neighbours of which exactly one is high in each of 10 rows or more,
-        every one of them somewhere, and that share no term, are levels of one factor. False:
-        derivatives for all. Or a list of features, and of lists of features (the levels of a
-        factor, the reference first).
+        ``"auto"``: the indicators that the polynomial's inputs know; where they know none,
+        columns of X that hold 0 and 1 only, or only the two ends of the range that the
+        conversion saw, and neighbours of which exactly one is high in each of 10 rows or more
+        as the levels of one factor. False: derivatives for all. Or a list of features, and of
+        lists of features (the levels of a factor, the reference first).
 
     Returns
     -------
@@ -154,9 +154,8 @@ def marginal_effects(
     rows = checked_rows(poly, X)
     form = separable(poly)
     check_size(form, len(rows), "The array of marginal effects")
-    levels = _levels(poly, rows)
     kinds = ["slope"] * len(poly.feature_names)
-    groups = _groups(poly, form, rows, binary, levels)
+    groups, levels = _groups(poly, rows, binary)
     # The levels of a factor move together: one player.
     form = joined(form, {f"group {k}": group for k, group in enumerate(groups) if len(group) > 1})
     several = sum(map(len, groups)) < len(kinds)
@@ -199,85 +198,20 @@ def _fill_group(
         kinds[group[0]] = "reference"
 
 
-def _levels(poly: Formula, rows: FloatArray) -> FloatArray:
-    """Give the two values that each feature would have if it were binary: array (2, p)."""
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    indicator = np.all((rows == 0) | (rows == 1), axis=0)
-    seen = known_range(poly)
-    if seen is not None:
-        ends = np.all((rows == seen[0]) | (rows == seen[1]), axis=0) & (seen[0] < seen[1])
-        low, high = np.where(ends, seen[0], low), np.where(ends, seen[1], high)
-        indicator &= ~ends
-    return np.stack([np.where(indicator, 0.0, low), np.where(indicator, 1.0, high)])
-
-
 def _groups(
-    poly: Formula, form: Separable, rows: FloatArray, binary: Any, levels: FloatArray
-) -> list[tuple[int, ...]]:
+    poly: Formula, rows: FloatArray, binary: Any
+) -> tuple[list[tuple[int, ...]], FloatArray]:
+    """Give the features that jump, those of a factor together, and their two values (2, p)."""
     if binary is False:
-        return []
+        return [], np.zeros((2, rows.shape[1]))
     if isinstance(binary, str) and binary == "auto":
-        columns = np.flatnonzero(_is_binary(poly, form, rows, levels)).tolist()
-        if len(rows) < FACTOR_ROWS:
-            return [(j,) for j in columns]
-        return _apart(form, _one_hot_runs(rows == levels[1], columns))
-    return _given_groups(poly, rows, binary, levels)
-
-
-def _one_hot_runs(on: BoolArray, columns: list[int]) -> list[tuple[int, ...]]:
-    """Group binary columns: neighbours of which exactly one is on in every row, else alone.
-
-    A column that is never on excludes every other, which says nothing: it stays alone.
-    """
-    groups = []
-    while columns:
-        run, seen = [columns[0]], on[:, columns[0]].copy()
-        for j in columns[1:]:
-            if seen.all() or j != run[-1] + 1 or np.any(seen & on[:, j]) or not on[:, j].any():
-                break
-            run.append(j)
-            seen |= on[:, j]
-        groups.append(tuple(run) if seen.all() else (columns[0],))
-        columns = columns[len(groups[-1]) :]
-    return groups
-
-
-def _apart(form: Separable, groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Take groups apart of which some term holds two features: levels are never on together."""
-    group_of = np.full(len(form.feature_names), -1)
-    for place, group in enumerate(groups):
-        group_of[list(group)] = place
-    together = {-1}
-    for _, products in form.terms:
-        # Neighbours in sorted terms, for the features of a group are neighbours.
-        seats = group_of[form.owners[products]]
-        together.update(seats[:, 1:][seats[:, 1:] == seats[:, :-1]].tolist())
-    whole = [
-        [group] if k not in together else [(j,) for j in group] for k, group in enumerate(groups)
-    ]
-    return [group for part in whole for group in part]
-
-
-def _is_binary(poly: Formula, form: Separable, rows: FloatArray, levels: FloatArray) -> BoolArray:
-    """Tell the columns with two values that mean levels, not a sample of a scale.
-
-    Two values count when they are 0 and 1 or the ends of the range that the conversion saw; a
-    single value only when the formula itself is written in indicators (z is 0 or 1 at the
-    ends, and no term holds a square).
-    """
-    low, high = levels
-    two = np.all((rows == low) | (rows == high), axis=0) & (low < high)
-    both = two & np.any(rows == low, axis=0) & np.any(rows == high, axis=0)
-    known, folded = (low == 0) & (high == 1), np.zeros(len(low), dtype=bool)
-    seen = known_range(poly)
-    if seen is not None:
-        known |= (low == seen[0]) & (high == seen[1])
-        at_low, at_high = form.inputs.to_working(np.stack(seen))
-        folded = (at_low == 0) & (at_high == 1)
-        squares = [f.features for f in form.factors if len(set(f.features)) < len(f.features)]
-        folded[[j for features in squares for j in features]] = False
-    result: BoolArray = (both & known) | (two & folded)
-    return result
+        inputs = detect_indicators(poly.inputs, rows)
+        return inputs.indicators(), np.stack(inputs.ends())
+    levels = np.stack([rows.min(axis=0), rows.max(axis=0)])
+    known = poly.inputs.ends()
+    same = np.all((rows == known[0]) | (rows == known[1]), axis=0)
+    levels = np.where(same, np.stack(known), levels)
+    return _given_groups(poly, rows, binary, levels), levels
 
 
 def _given_groups(

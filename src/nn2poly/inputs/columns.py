@@ -221,6 +221,18 @@ class Inputs:
         pairs = zip(self.columns, self.places, strict=True)
         return [places for column, places in pairs if column.kind != "number"]
 
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """Give the two values (p,), (p,) that an indicator of each feature takes.
+
+        They are the ends of the range; 0 and 1 where that is unknown or a single value: a level
+        that no row shows.
+        """
+        zeros, ones = np.zeros(self.n_features), np.ones(self.n_features)
+        if self.low is None or self.high is None:
+            return zeros, ones
+        varies = self.low < self.high
+        return np.where(varies, self.low, zeros), np.where(varies, self.high, ones)
+
     def _by_feature(self, parts: Iterable[Sequence[Any]]) -> Iterator[Any]:
         """Put what the columns hold, one entry per feature, in the order of the features."""
         found: dict[int, Any] = {}

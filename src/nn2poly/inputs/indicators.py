@@ -1,0 +1,145 @@
+"""Which features are indicators, when nobody says: two values, and levels of one factor.
+
+The one place where that is guessed, for a conversion and for formulas that were written by hand.
+Readers that know the factors of their model have put them into its `Inputs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+import numpy as np
+
+from nn2poly.arguments import listed
+from nn2poly.arrays import BoolArray, FloatArray
+from nn2poly.inputs.columns import Column, Inputs
+
+# What may stand between the name of a factor and its level: sex_male, sex.male, sex: male.
+SEPARATORS = "=_.:-/ "
+# Fewer rows cannot tell a column of two values from one that happens to show only two (taste).
+MIN_ROWS = 10
+
+Group = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Which features are binary, how often each is high, and how often two are together.
+
+    Parameters
+    ----------
+    is_binary, high_count, together
+        Arrays (p,), (p,) and (p, p).
+    n_rows
+        Rows that were counted.
+    """
+
+    is_binary: BoolArray
+    high_count: FloatArray
+    together: FloatArray
+    n_rows: int
+
+    def __add__(self, other: Occurrences) -> Occurrences:
+        return Occurrences(
+            self.is_binary & other.is_binary,
+            self.high_count + other.high_count,
+            self.together + other.together,
+            self.n_rows + other.n_rows,
+        )
+
+
+def count_occurrences(
+    batches: Iterable[FloatArray], low: FloatArray, high: FloatArray
+) -> Occurrences:
+    """Count in one walk over batches (n, p) of features with the range ``low … high`` (p,)."""
+    is_binary, n_rows = low < high, 0
+    count, together = np.zeros(len(low)), np.zeros((len(low), len(low)))
+    for X in batches:
+        is_binary = is_binary & ((low == X) | (high == X)).all(axis=0)
+        n_rows += len(X)
+        # What was counted of a feature that turns out not to be binary is moot.
+        chosen = np.flatnonzero(is_binary)
+        if len(chosen):
+            indicator = (high[chosen] == X[:, chosen]).astype(np.float64)
+            count[chosen] += indicator.sum(axis=0)
+            together[np.ix_(chosen, chosen)] += indicator.T @ indicator
+    return Occurrences(is_binary, count, together, n_rows)
+
+
+def group_indicators(inputs: Inputs, found: Occurrences) -> Inputs:
+    """Put binary features together to columns; factors that are known stay as they are.
+
+    Neighbours count as the levels of one factor when exactly one of them is at its high value
+    in every row: an encoder writes them side by side.
+    """
+    known = {place for places in inputs.indicators() for place in places}
+    groups = []
+    features = [j for j in np.flatnonzero(found.is_binary).tolist() if j not in known]
+    while features:
+        run = _one_hot_run(features, found)
+        groups.append(tuple(run))
+        features = features[len(run) :]
+    return grouped(inputs, groups)
+
+
+def detect_indicators(inputs: Inputs, X: FloatArray) -> Inputs:
+    """Find the indicators among features (n, p), unless the inputs know theirs.
+
+    Indicators are 0 and 1, or the two ends of the range that a conversion saw.
+
+    Examples
+    --------
+    >>> X = np.tile([[0.0, 1.0, 5.0], [1.0, 0.0, 6.0], [1.0, 0.0, 7.0]], (4, 1))
+    >>> found = detect_indicators(Inputs.of(["sex_m", "sex_f", "age"]), X)
+    >>> [(column.name, column.kind) for column in found.columns]
+    [('sex', 'factor'), ('age', 'number')]
+    """
+    if inputs.indicators() or len(X) < MIN_ROWS:
+        return inputs
+    zeros, ones = np.zeros(inputs.n_features), np.ones(inputs.n_features)
+    low, high = (zeros, ones) if inputs.low is None or inputs.high is None else inputs.ends()
+    seen = inputs if inputs.low is not None else inputs.seen(X.min(axis=0), X.max(axis=0))
+    return group_indicators(seen, count_occurrences([X], low, high))
+
+
+def grouped(inputs: Inputs, groups: Sequence[Group]) -> Inputs:
+    """Put features together to binary columns and factors."""
+    return inputs.grouped([(_column(inputs.feature_names, group), group) for group in groups])
+
+
+def _one_hot_run(features: list[int], found: Occurrences) -> list[int]:
+    """Extend from the first feature while no two are high together and until always one is."""
+    run, covered = [features[0]], found.high_count[features[0]]
+    for j in features[1:]:
+        if j != run[-1] + 1 or found.together[j, run].any():
+            break
+        run.append(j)
+        covered += found.high_count[j]
+        if covered == found.n_rows:
+            return run
+    return features[:1]
+
+
+def _column(names: Sequence[str], group: Group) -> Column:
+    """Name a binary column, or a factor by what its features' names begin with.
+
+    Examples
+    --------
+    >>> _column(["sex_male", "sex_female"], (0, 1)).name
+    'sex'
+    """
+    if len(group) == 1:
+        return Column(names[group[0]], "binary")
+    mine = [names[j] for j in group]
+    shared = "".join(letters[0] for letters in takewhile(_same, zip(*mine, strict=False)))
+    cut = max(shared.rfind(separator) for separator in SEPARATORS)
+    name = shared[:cut].rstrip(SEPARATORS) if cut > 0 else ""
+    if not name or name in names:
+        return Column.factor(listed(mine, str), mine, mine)
+    return Column.factor(name, [text[cut + 1 :].strip() for text in mine], mine)
+
+
+def _same(letters: tuple[str, ...]) -> bool:
+    return len(set(letters)) == 1
