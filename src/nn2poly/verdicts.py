@@ -185,8 +185,11 @@ def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
     """
     if verdict.stated:
         return verdict.stated
-    head = f"{_graded(verdict, r2)}: {_finding(verdict)}{_without(verdict.reason(Tail), r2)}."
-    return " ".join([head, *_missed(verdict, r2), *_remedies(verdict), *_outside(verdict)])
+    tail = verdict.reason(Tail)
+    without = f"; without the {_worst(tail)} {r2} is {r2_text(tail.r2)}" if tail else ""
+    head = f"{_graded(verdict, r2)}: {_finding(verdict)}{without}."
+    sentences = (head, _missed(verdict, r2), _remedy(verdict), _outside(verdict))
+    return " ".join(filter(None, sentences))
 
 
 def _graded(verdict: Verdict, r2: str) -> str:
@@ -219,38 +222,31 @@ def _distance(found: Distance) -> str:
     return f"{share:.{'0f' if share >= 10 else '2g'}} % of its range{where}"
 
 
-def _without(tail: Tail | None, r2: str) -> str:
-    return "" if tail is None else f"; without the {_worst(tail)} {r2} is {r2_text(tail.r2)}"
-
-
 def _worst(tail: Tail) -> str:
     return "worst row" if tail.n_rows == 1 else f"{tail.n_rows:,} worst rows"
 
 
-def _missed(verdict: Verdict, r2: str) -> list[str]:
-    missed = verdict.reason(MissedTarget)
-    if missed is None:
-        return []
-    reached = f"No order up to {missed.highest_order} reached {r2} {missed.target_r2:g}"
-    return [f"{reached}; this one came closest."]
+def _missed(verdict: Verdict, r2: str) -> str:
+    if missed := verdict.reason(MissedTarget):
+        reached = f"No order up to {missed.highest_order} reached {r2} {missed.target_r2:g}"
+        return f"{reached}; this one came closest."
+    return ""
 
 
-def _remedies(verdict: Verdict) -> list[str]:
+def _remedy(verdict: Verdict) -> str:
     """Give the one remedy that matters most."""
     missed = verdict.reason(MissedTarget) is not None
     if verdict.fitted:
-        return [] if missed else ["Pass more rows."]
+        return "" if missed else "Pass more rows."
     if tail := verdict.reason(Tail):
-        return [_tail_remedy(tail, lower=verdict.order > 1)]
+        return _tail_remedy(tail, lower=verdict.order > 1)
     if verdict.grade == "not faithful":
         order = "another order" if verdict.r2 < 0.0 else "a higher order"
         instead = "" if missed else f"; try {order} or more data"
-        return [f"Do not use it in place of the network{instead}."]
+        return f"Do not use it in place of the network{instead}."
     if region := verdict.reason(Region):
-        return [
-            f"Take care where {region.description}: errors are {region.ratio:.1f} times larger."
-        ]
-    return []
+        return f"Take care where {region.description}: errors are {region.ratio:.1f} times larger."
+    return ""
 
 
 def _tail_remedy(tail: Tail, *, lower: bool) -> str:
@@ -263,12 +259,11 @@ def _tail_remedy(tail: Tail, *, lower: bool) -> str:
     return f"{they} far out in {' and '.join(found)}: clip or transform {such}, {rest}"
 
 
-def _outside(verdict: Verdict) -> list[str]:
-    outside = verdict.reason(Outside)
-    if outside is None:
-        return []
-    lie = "lies" if outside.n_rows == 1 else "lie"
-    return [f"{outside.n_rows:,} of these rows {lie} outside the range that it was made for."]
+def _outside(verdict: Verdict) -> str:
+    if outside := verdict.reason(Outside):
+        lie = "lies" if outside.n_rows == 1 else "lie"
+        return f"{outside.n_rows:,} of these rows {lie} outside the range that it was made for."
+    return ""
 
 
 def r2_text(r2: float) -> str:
