@@ -9,8 +9,8 @@ from matplotlib.colors import to_hex
 import nn2poly as n2p
 from nn2poly import plots
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.importance import ranking
 from nn2poly.plots.labels import term_label
-from nn2poly.plots.ranked_terms import ranking
 from nn2poly.plots.style import NEGATIVE, POSITIVE
 
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
+from nn2poly.formula.importance import ranking
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.plots.ranked_terms import ranking
-from nn2poly.reporting.controls import binary_columns, controls, typical_row
+from nn2poly.inputs import Column, Inputs
+from nn2poly.inputs.indicators import detect_indicators
+from nn2poly.reporting.controls import controls, typical_row
 from nn2poly.reporting.effectviews import (
     MAX_INPUTS,
     effects_payload,
@@ -54,9 +56,9 @@ def case(request):
 
 
 def payload_of(poly, X):
-    ranked, binary = ranking(poly, X), binary_columns(X)
+    ranked, inputs = ranking(poly, X), detect_indicators(poly.inputs, X)
     low, high = X.min(axis=0), X.max(axis=0)
-    made = controls(X, poly.feature_names, binary, low, high, ranked.features(poly))
+    made = controls(X, inputs, low, high, ranked.features(poly))
     return made, effects_payload(poly, X, ranked, made)
 
 
@@ -105,17 +107,17 @@ def test_factors_are_runs_of_columns_of_which_always_one_is_high():
     levels = np.eye(3)[np.arange(30) % 3]
     alone = (np.arange(30) % 5 == 0).astype(float)[:, None]
     X = np.hstack([alone, levels, np.arange(30.0)[:, None]])
-    assert binary_columns(X).factors == ((0,), (1, 2, 3))
+    assert detect_indicators(Inputs.of(None, 5), X).indicators() == [(0,), (1, 2, 3)]
 
 
 def test_few_rows_make_no_factor():
-    assert binary_columns(np.array([[0.0], [1.0]])).factors == ()
+    assert detect_indicators(Inputs.of(None, 1), np.array([[0.0], [1.0]])).indicators() == []
 
 
 def test_the_typical_row_is_a_row_that_can_be():
     rng = np.random.default_rng(0)
     X = np.hstack([np.eye(3)[rng.integers(0, 3, 60)], rng.normal(5.0, 2.0, (60, 1))])
-    row = typical_row(X, binary_columns(X))
+    row = typical_row(X, detect_indicators(Inputs.of(None, 4), X))
     assert sorted(row[:3]) == [0.0, 0.0, 1.0]
     assert row[3] == pytest.approx(X[:, 3].mean(), abs=1e-3)
 
@@ -139,12 +141,13 @@ def test_a_factor_moves_all_its_columns_together(kept):
         np.testing.assert_allclose(found[i], poly.predict(moved).mean(axis=0), rtol=1e-9)
 
 
-def test_a_level_that_no_row_has_does_not_part_a_factor_of_one_name():
+def test_a_level_that_no_row_has_is_offered_where_the_inputs_know_it():
     X = np.insert(np.eye(3)[np.arange(30) % 3], 1, 0.0, axis=1)
-    names = ["job_a", "job_b", "job_c", "job_d"]
-    assert binary_columns(X, names).factors == ((0, 2, 3),)
-    assert binary_columns(X, ["job_a", "wage", "job_c", "job_d"]).factors != ((0, 2, 3),)
-    assert (0, 2, 3) not in binary_columns(X).factors
+    inputs = Inputs((Column.factor("job", ["a", "b", "c", "d"]),))
+    (made,) = controls(X, inputs, X.min(axis=0), X.max(axis=0), [2, 0, 1, 3])
+    assert made["levels"] == ["a", "b", "c", "d"]
+    assert made["high"] == [1.0] * 4
+    assert made["shares"][1] == 0.0
 
 
 def test_a_view_leaves_out_what_is_far_off_only():

@@ -14,8 +14,8 @@ import pytest
 import nn2poly as n2p
 from nn2poly.assess.verdict import verdict
 from nn2poly.errors import InvalidInputError, MissingDependencyError, StorageError
+from nn2poly.formula.importance import ranking
 from nn2poly.plots.labels import term_label
-from nn2poly.plots.ranked_terms import ranking
 from nn2poly.reporting.cardviews import card_views, figures
 from nn2poly.reporting.collect import collect
 from nn2poly.reporting.formulas import MAX_EXPORTED

@@ -13,11 +13,11 @@ from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import check_file, load_network
 from nn2poly.cli.options import TableOptions
 from nn2poly.cli.tablefiles import read_table
+from nn2poly.formula.importance import ranking
 from nn2poly.formula.polynomial import Polynomial, load
 from nn2poly.inputs import level_text
 from nn2poly.links import labels
 from nn2poly.network.network import Network
-from nn2poly.plots.ranked_terms import ranking
 from nn2poly.tables import Table
 
 if TYPE_CHECKING:

@@ -7,51 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray
-from nn2poly.explain.formulas import check_explained
 from nn2poly.explain.games import subset_sums
-from nn2poly.explain.products import row_batches
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import checked_population
 from nn2poly.explain.separable import separable
-from nn2poly.explain.spread import Spread, player_variances
+from nn2poly.explain.spread import player_variances
 from nn2poly.explain.summaries import ranked_table
-from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.protocol import Formula
 from nn2poly.tables import Table
-
-
-def term_deviations(poly: Formula, rows: FloatArray) -> FloatArray:
-    """Compute the standard deviation of each term's contribution over the rows.
-
-    A contribution is coefficient × value, in units of the output, so that terms compare whatever
-    the units of their features; that of the constant is 0.
-
-    Parameters
-    ----------
-    poly
-        The polynomial.
-    rows
-        Array (n, p) in raw units.
-
-    Returns
-    -------
-    array (n_terms, n_outputs)
-
-    Examples
-    --------
-    >>> from nn2poly import Polynomial
-    >>> poly = Polynomial.from_terms(["1", "km", "km t"], [7.0, 2.0, -3.0], ["km", "t"])
-    >>> term_deviations(poly, np.array([[1.0, 2.0], [-1.0, 0.0]])).ravel()
-    array([0., 2., 3.])
-    """
-    check_explained(poly)
-    terms, z = poly.terms, poly.inputs.to_working(rows)
-    spread = Spread()
-    for here in row_batches(len(z), len(terms)):
-        spread.add(term_values(terms, z[here]))
-    result: FloatArray = np.abs(poly.coefficients) * np.sqrt(spread.variance())[:, None]
-    return result
 
 
 def importance(poly: Formula, X: Any) -> Table:

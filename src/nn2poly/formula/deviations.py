@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.formula.evaluate import products
-
-if TYPE_CHECKING:
-    from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import Formula
 
 # Numbers (rows × terms) that are worked on at a time: 32 MB.
 NUMBERS = 2**22
 
 
-def term_deviations(poly: Polynomial, rows: FloatArray) -> FloatArray:
+def term_deviations(poly: Formula, rows: FloatArray) -> FloatArray:
     """Compute the standard deviation of each term's contribution over the rows.
 
     A contribution is coefficient × value, in units of the output, so that terms compare whatever
@@ -42,7 +38,7 @@ def term_deviations(poly: Polynomial, rows: FloatArray) -> FloatArray:
     """
     z = poly.inputs.to_working(rows)
     step = max(1, NUMBERS // max(1, len(z)))
-    spread = np.empty(poly.n_terms)
+    spread = np.empty(len(poly.terms))
     for here, variables in poly.terms.by_degree():
         for begin in range(0, len(variables), step):
             values = products(variables[begin : begin + step], z)

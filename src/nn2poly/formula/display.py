@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nn2poly.arguments import plural
+from nn2poly.arrays import IntArray
 from nn2poly.formula import ranking
 from nn2poly.formula.terms import term_name
 from nn2poly.tables import Table
@@ -52,11 +53,10 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     >>> formula(Polynomial([[1.5], [-2.0], [0.25]], 1, ["rm", "lstat"]))
     'y = 1.5 - 2 rm + 0.25 lstat'
     """
-    first = int(poly.n_terms > 0 and poly.terms[0] == ())
-    pieces = ranking.row_pieces(poly.coefficients, first)
-    places, rows = ranking.largest_rows(pieces, SHOWN_TERMS + 1 - first, output)
-    places = np.concatenate([np.arange(first), places + first])
-    values = [*poly.coefficients[:first, output].tolist(), *(row[output] for row in rows.tolist())]
+    first = poly.terms.ends[1]
+    places = ranking.top_places(poly, SHOWN_TERMS + 1 - first, output)
+    places = np.concatenate([np.arange(first), places])
+    values = poly.coefficients[places, output].tolist()
     parts = []
     for place, value in zip(places.tolist(), values, strict=True):
         term = poly.terms[place]
@@ -67,6 +67,30 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     rest = poly.n_terms - len(places)
     more = f" + … {rest:,} more" if rest else ""
     return f"{poly.output_names[output]} = {text}{more}"
+
+
+def ranked(poly: Polynomial, places: IntArray, output: int | None) -> Table:
+    """List terms at some places, with how far they move the output where that is known."""
+    found = (places, poly.coefficients[places])
+    note = units(poly)
+    table = ranking.ranked_table(
+        poly.terms,
+        found,
+        poly.feature_names,
+        poly.output_names,
+        title=f"{len(places)} largest of {poly.n_terms:,} terms",
+        note=note,
+    )
+    column = 0 if poly.n_outputs == 1 else output
+    if poly.deviations is None or column is None:
+        return table
+    moves = poly.deviations[places, column].tolist()
+    return Table(
+        table.title,
+        (*table.columns, "deviation"),
+        tuple((*row, moved) for row, moved in zip(table.rows, moves, strict=True)),
+        note=f"{note}; deviation: how far the term moved the output on the sample",
+    )
 
 
 def all_terms(poly: Polynomial) -> Table:

@@ -384,29 +384,22 @@ class Polynomial:
         return display.all_terms(self).to_frame()
 
     def top(self, n: int = 10, output: int | str | None = None) -> Table:
-        """List the n largest terms by absolute coefficient, the intercept aside.
+        """List the n terms that matter most, the intercept aside.
 
-        Coefficients of different terms compare only in standardised inputs: see ``rebase``.
+        A polynomial that was converted with data ranks its terms by ``deviations``: how far
+        each moved the output on the sample. Without, by absolute coefficient, which compares
+        only in standardised inputs: see ``rebase``.
 
         Parameters
         ----------
         n
             How many.
         output
-            Rank by one output; None ranks by the norm over all outputs.
+            Rank by one output; None ranks by all, each in units of its largest.
         """
         column = None if output is None else output_index(output, self.output_names)
-        intercept = self.terms.ends[1]
-        pieces = ranking.row_pieces(self.coefficients, intercept)
-        places, rows = ranking.largest_rows(pieces, check_count(n, where="n"), column)
-        return ranking.ranked_table(
-            self.terms,
-            (places + intercept, rows),
-            self.feature_names,
-            self.output_names,
-            title=f"{len(places)} largest of {self.n_terms:,} terms",
-            note=display.units(self),
-        )
+        places = ranking.top_places(self, check_count(n, where="n"), column)
+        return display.ranked(self, places, column)
 
     def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
         """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.
@@ -459,13 +452,11 @@ class Polynomial:
         return self._up_to(min(check_order(max_order), self.max_order))
 
     def prune(self, n_terms: int) -> Polynomial:
-        """Keep the ``n_terms`` largest terms (norm over outputs), the intercept among them."""
+        """Keep the ``n_terms`` that matter most (see `top`), the intercept among them."""
         count = check_count(n_terms, where="n_terms")
         intercept = self.terms.ends[1]
-        pieces = ranking.row_pieces(self.coefficients, intercept)
-        places, _ = ranking.largest_rows(pieces, max(count - intercept, 0))
-        kept = np.sort(np.concatenate([np.arange(intercept), places + intercept]))[:count]
-        return self.keep(kept)
+        places = ranking.top_places(self, max(count - intercept, 0))
+        return self.keep(np.sort(np.concatenate([np.arange(intercept), places]))[:count])
 
     def keep(self, places: IntArray) -> Polynomial:
         """Keep the terms at some places, which increase; what they contributed stays known."""

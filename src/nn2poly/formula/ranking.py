@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nn2poly.algebra.terms import Term, Terms
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.formula.importance import ranking
 from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import term_name
 from nn2poly.tables import Table
+
+if TYPE_CHECKING:
+    from nn2poly.formula.polynomial import Polynomial
 
 # Rows of a polynomial that are looked at at a time.
 PIECE_ROWS = 2**18
@@ -69,6 +74,20 @@ def _size(piece: FloatArray, column: int | None) -> FloatArray:
         return norm
     size: FloatArray = np.abs(piece[:, column or 0])
     return size
+
+
+def top_places(poly: Polynomial, n: int, column: int | None = None) -> IntArray:
+    """Find the n terms that matter most, the intercept aside: array (n,) of places.
+
+    That is by the standard deviation of their contribution on the sample of the conversion; a
+    polynomial that knows no sample is ranked by its coefficients, piece by piece.
+    """
+    begin = poly.terms.ends[1]
+    if poly.deviations is not None:
+        found = ranking(poly)
+        size = found.overall if column is None else found.sizes[:, column]
+        return begin + largest(size[begin:], n)
+    return begin + largest_rows(row_pieces(poly.coefficients, begin), n, column)[0]
 
 
 def row_pieces(values: FloatArray, begin: int = 0) -> Iterator[FloatArray]:

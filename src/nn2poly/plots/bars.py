@@ -12,6 +12,7 @@ from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.ensemble import ensemble
+from nn2poly.formula.importance import ranking
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.sparse import largest
@@ -27,7 +28,6 @@ from nn2poly.plots.layout import (
     say,
     tidy,
 )
-from nn2poly.plots.ranked_terms import ranking
 from nn2poly.plots.style import BLACK, NEGATIVE, POSITIVE, SMALL_SIZE, sign_color, styled
 from nn2poly.plots.units import chosen_outputs
 

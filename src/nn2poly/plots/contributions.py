@@ -9,6 +9,7 @@ import numpy as np
 from nn2poly.arguments import check_count, plural
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.sparse import largest
@@ -16,7 +17,6 @@ from nn2poly.formula.terms import output_index
 from nn2poly.inputs import frame_columns, read_array
 from nn2poly.plots.labels import WIDTH, number, output_label, term_label
 from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, say, tidy
-from nn2poly.plots.ranked_terms import MAX_ROWS, ranking
 from nn2poly.plots.style import BLACK, GREY, PALE, SMALL_SIZE, sequential, sign_color, styled
 from nn2poly.plots.units import read_rows, thin
 
@@ -191,7 +191,7 @@ def _one_row(poly: Polynomial, x: Any) -> FloatArray:
 
 def _term_values(poly: Polynomial, rows: FloatArray, variables: IntArray) -> FloatArray:
     """Evaluate terms of one degree, given by their variables (t, degree): array (n, t)."""
-    z = (rows - poly.center) / poly.scale
+    z = poly.inputs.to_working(rows)
     values = np.ones((len(z), len(variables)))
     for column in variables.T:
         values *= z[:, column]

@@ -11,14 +11,12 @@ from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.sparsity import SparsePath
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.importance import unit_text
 from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import output_index
 from nn2poly.plots.labels import output_label, term_label
 from nn2poly.plots.layout import describe, legend_text, panels, tidy
 from nn2poly.plots.style import BLUE, CYCLE, GREY, PALE, SMALL_SIZE, styled
-from nn2poly.plots.units import (
-    unit_text,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,7 +141,7 @@ def training(
             label=legend_text(term_label(first.terms[i], first.feature_names, width=20, lines=2)),
         )  # fmt: skip
     axes.axhline(0.0, color=GREY, linewidth=0.5, zorder=0)
-    units = unit_text(first.center, first.scale)
+    units = unit_text(first.inputs)
     describe(axes, x="step", y=f"coefficient for {output_label(first, k, length=20)}\n{units}")
     axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.18), ncols=2, handlelength=1.4)
     tidy(axes)

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.formula.importance import unit_text
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.terms import output_index, parse_term
-from nn2poly.inputs import as_matrix, matching_names
 
 
 def read_rows(poly: Polynomial, X: Any, where: str = "X") -> FloatArray:
     """Read data (n, p) in the order of the polynomial's features."""
-    names = matching_names(X, poly.feature_names)
-    return as_matrix(X, feature_names=names, n_features=poly.n_features, where=where)
+    return poly.inputs.read(X, where=where)
 
 
 def evenly(n_rows: int, most: int) -> IntArray:
@@ -62,19 +61,7 @@ def in_units(poly: Any, X: Any) -> tuple[Polynomial, str]:
     checked = check_formula(poly)
     if X is not None:
         return checked.rebase(*moments(read_rows(checked, X))), "per standard deviation of X"
-    return checked, unit_text(checked.center, checked.scale)
-
-
-def unit_text(center: FloatArray, scale: FloatArray) -> str:
-    """Say in which units coefficients are.
-
-    Examples
-    --------
-    >>> unit_text(np.zeros(2), np.ones(2)), unit_text(np.ones(2), np.ones(2))
-    ('per raw unit', 'per unit of (x − center) / scale')
-    """
-    raw = not np.any(center) and bool(np.all(scale == 1.0))
-    return "per raw unit" if raw else "per unit of (x − center) / scale"
+    return checked, unit_text(checked.inputs)
 
 
 def feature_index(feature: Any, poly: Polynomial) -> int:

@@ -14,15 +14,16 @@ from nn2poly.assess.fidelity import fidelity
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import TooManyTermsError
 from nn2poly.formula.display import facts
+from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import outside_range
+from nn2poly.inputs import Inputs, outside_range
+from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.links import probabilities
 from nn2poly.network.readers import read_network
-from nn2poly.plots.ranked_terms import MAX_ROWS, ranking
 from nn2poly.plots.units import evenly, thin
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
 from nn2poly.reporting.contents import Chosen, Contents, WorstRow
-from nn2poly.reporting.controls import Binary, binary_columns, controls, typical_row
+from nn2poly.reporting.controls import controls, typical_row
 from nn2poly.reporting.describe import Rows, describe_columns, describe_response, read_rows
 from nn2poly.reporting.effectviews import effects_payload
 from nn2poly.reporting.formulas import export_texts, exported, formula_views, top_terms
@@ -65,12 +66,12 @@ def collect(poly: Polynomial, model: Any, X: Any, y: Any, title: str) -> Content
     _check_size(poly)
     measured = _measure(poly, model, read_rows(X, y, poly))
     rows, card = measured.rows, measured.card or poly.card
-    binary = binary_columns(rows.X, poly.feature_names)
+    inputs = detect_indicators(poly.inputs, rows.X)
     sample = thin(rows.X, MAX_ROWS)
     ranked = ranking(poly, sample)
     small, note = exported(poly, ranked, sample)
     worst = _worst_rows(poly, measured)
-    payload = _payload(poly, ranked.features(poly), measured, binary, [row.row for row in worst])
+    payload = _payload(poly, ranked.features(poly), measured, inputs, [row.row for row in worst])
     effects = effects_payload(poly, sample, ranked, payload["controls"])
     return Contents(
         title=title,
@@ -103,7 +104,7 @@ def collect(poly: Polynomial, model: Any, X: Any, y: Any, title: str) -> Content
 
 
 def _units(poly: Polynomial) -> str:
-    raw = not np.any(poly.center) and bool(np.all(poly.scale == 1.0))
+    raw = all(coordinate.is_plain for coordinate in poly.inputs.coordinates)
     return "in raw units" if raw else "as the polynomial has them: (value − centre) / scale"
 
 
@@ -212,7 +213,7 @@ def _payload(
     poly: Polynomial,
     order: tuple[int, ...],
     measured: _Measured,
-    binary: Binary,
+    inputs: Inputs,
     worst: list[int],
 ) -> dict[str, Any]:
     """Give the browser the polynomial, the controls and a sample of the rows."""
@@ -223,10 +224,10 @@ def _payload(
     truth = measured.truth
     return {
         "polynomial": polynomial_payload(poly),
-        "controls": controls(rows.X, poly.feature_names, binary, low, high, order),
+        "controls": controls(rows.X, inputs, low, high, order),
         "low": packed(low),
         "high": packed(high),
-        "typical": packed(typical_row(rows.X, binary)),
+        "typical": packed(typical_row(rows.X, inputs)),
         "rows": {
             "index": rows.index[carried].tolist(),
             "X": packed(rows.X[carried]),

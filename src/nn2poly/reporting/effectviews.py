@@ -11,8 +11,8 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import OutsideRangeWarning
 from nn2poly.explain.anova import anova
 from nn2poly.explain.dependence import partial_dependence
+from nn2poly.formula.importance import Ranking
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.plots.ranked_terms import Ranking
 from nn2poly.reporting.payload import packed
 
 # Points of a curve; inputs whose effects and interactions the page holds (a longer list is not

@@ -9,9 +9,9 @@ import numpy as np
 from nn2poly.algebra.terms import Term
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import NN2PolyError
+from nn2poly.formula.importance import Ranking
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.terms import term_name
-from nn2poly.plots.ranked_terms import Ranking
 from nn2poly.reporting.contents import ExportText, FormulaTerm, FormulaView
 from nn2poly.reporting.numerals import number
 from nn2poly.tables import Table

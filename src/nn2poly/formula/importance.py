@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.explain.importance import term_deviations
-from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.deviations import term_deviations
+from nn2poly.formula.protocol import Formula
 from nn2poly.formula.sparse import largest
-from nn2poly.plots.units import read_rows, thin, unit_text
+from nn2poly.inputs import Inputs
 
 # Rows on which contributions are measured: a standard deviation of 1,000 is good to 2 or 3 %.
 MAX_ROWS = 1_000
@@ -52,10 +52,10 @@ class Ranking:
         scaled: FloatArray = self.sizes / np.where(most > 0.0, most, 1.0)
         return scaled
 
-    def features(self, poly: Polynomial) -> tuple[int, ...]:
+    def features(self, poly: Formula) -> tuple[int, ...]:
         """Order all features by the sum of squares of their terms, most important first."""
         squared = (self._scaled() ** 2).sum(axis=1)
-        total = np.zeros(poly.n_features)
+        total = np.zeros(len(poly.feature_names))
         for here, variables in poly.terms.by_degree():
             for c in range(variables.shape[1]):
                 fresh = (variables[:, :c] != variables[:, c : c + 1]).all(axis=1)
@@ -63,7 +63,7 @@ class Ranking:
         return tuple(np.argsort(-total, kind="stable").tolist())
 
 
-def ranking(poly: Polynomial, X: Any = None) -> Ranking:
+def ranking(poly: Formula, X: Any = None) -> Ranking:
     """Measure how much each term matters.
 
     That is the standard deviation of its contribution: over X, or else over the sample of the
@@ -80,6 +80,7 @@ def ranking(poly: Polynomial, X: Any = None) -> Ranking:
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[9.0], [2.0], [-3.0]], 1, ["a", "b"])
     >>> found = ranking(poly, [[0.0, 1.0], [4.0, 2.0]])
     >>> found.sizes.ravel(), found.places(2), found.measure, found.where
@@ -88,13 +89,27 @@ def ranking(poly: Polynomial, X: Any = None) -> Ranking:
     (array([2, 1]), 'absolute coefficient', 'per raw unit')
     """
     if X is not None:
-        rows = thin(read_rows(poly, X), MAX_ROWS)
+        rows = poly.inputs.read(X)
+        if len(rows) > MAX_ROWS:
+            rows = rows[np.linspace(0, len(rows) - 1, MAX_ROWS).round().astype(np.intp)]
         return Ranking(_settled(term_deviations(poly, rows)), DEVIATION, "over X")
     kept = getattr(poly, "deviations", None)
     if kept is not None:
         return Ranking(np.asarray(kept, dtype=np.float64), DEVIATION, "on the sample")
     sizes = np.where(poly.terms.orders()[:, None] == 0, 0.0, np.abs(poly.coefficients))
-    return Ranking(sizes, "absolute coefficient", unit_text(poly.center, poly.scale))
+    return Ranking(sizes, "absolute coefficient", unit_text(poly.inputs))
+
+
+def unit_text(inputs: Inputs) -> str:
+    """Say in which units coefficients are.
+
+    Examples
+    --------
+    >>> unit_text(Inputs.of(["t"])), unit_text(Inputs.of(["t"], center=20.0))
+    ('per raw unit', 'per unit of (x − center) / scale')
+    """
+    raw = all(coordinate.is_plain for coordinate in inputs.coordinates)
+    return "per raw unit" if raw else "per unit of (x − center) / scale"
 
 
 def _settled(sizes: FloatArray) -> FloatArray:
