@@ -157,10 +157,9 @@ def marginal_effects(
     kinds = ["slope"] * len(poly.feature_names)
     groups = _groups(poly, form, rows, binary, levels)
     # The levels of a factor move together: one player.
-    form = joined(form, {f"group {k}": group for k, group in enumerate(groups) if len(group) > 1})
-    several = sum(map(len, groups)) < len(kinds)
-    shape = (len(rows), len(kinds), len(poly.output_names))
-    values = slopes(form, rows) if several else np.zeros(shape)
+    several = [form.seats[list(group)] for group in groups if len(group) > 1]
+    form = joined(form, {f"group {k}": set(seats) for k, seats in enumerate(several)})
+    values = slopes(form, rows)
     for group in groups:
         _fill_group(form, rows, group, levels, values, kinds)
     return MarginalEffects(values, poly.feature_names, poly.output_names, tuple(kinds), rows)
@@ -183,8 +182,7 @@ def _fill_group(
         kinds[group[0]] = f"{low[0]:g} → {high[0]:g}"
     points = np.repeat(rows[:1], len(settings), axis=0)
     points[:, list(group)] = settings
-    player = next(i for i, columns in enumerate(form.columns) if group[0] in columns)
-    parts = cofactors(form, player)
+    parts = cofactors(form, int(form.seats[group[0]]))
     steps = parts.at(points)
     outputs = [parts.cofactor(place).predict(rows) for place in range(len(steps))]
     moved = group if len(group) == 1 else group[1:]
@@ -243,9 +241,9 @@ def _one_hot_runs(on: BoolArray, columns: list[int]) -> list[tuple[int, ...]]:
 
 def _apart(form: Separable, groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Take groups apart of which some term holds two features: levels are never on together."""
-    group_of = np.full(len(form.feature_names), -1)
+    group_of = np.full(len(form.players), -1)
     for place, group in enumerate(groups):
-        group_of[list(group)] = place
+        group_of[form.seats[list(group)]] = place
     together = {-1}
     for _, products in form.terms:
         # Neighbours in sorted terms, for the features of a group are neighbours.

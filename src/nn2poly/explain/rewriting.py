@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.memory import check_terms
 
 
-def joined(form: Separable, groups: Mapping[str, Sequence[int]]) -> Separable:
+def joined(form: Separable, groups: Mapping[str, Iterable[int]]) -> Separable:
     """Make one player of several: what they do together is no interaction any more.
 
     Centre the factors after, not before.
@@ -197,8 +197,10 @@ def shifted(form: Separable, steps: FloatArray) -> Separable:
 def moments(form: Separable, rows: FloatArray) -> FloatArray:
     """Average every term of a formula centred on these raw rows (n, p): array (n_terms,)."""
     result = form.terms.mean(form.on(rows), len(rows))
-    # A centred factor averages to zero: what is left is rounding.
-    result[form.terms.starts[1] : form.terms.starts[2] if len(form.terms.by_size) > 1 else 0] = 0
+    for here, products in form.terms:
+        if products.shape[1] == 1:
+            # A centred factor averages to zero: what is left is rounding.
+            result[here] = 0.0
     return result
 
 

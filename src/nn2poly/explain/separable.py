@@ -107,6 +107,14 @@ class Separable:
         """The player of each factor, array (n_factors,)."""
         return np.array([factor.player for factor in self.factors], dtype=np.intp)
 
+    @cached_property
+    def seats(self) -> IntArray:
+        """The player of each feature, array (p,)."""
+        out = np.empty(len(self.feature_names), dtype=np.intp)
+        for player, columns in enumerate(self.columns):
+            out[list(columns)] = player
+        return out
+
     def values(self, rows: FloatArray, chosen: Sequence[int] | None = None) -> FloatArray:
         """Evaluate the factors, or some of them, on raw rows (n, p): array (n_factors, n)."""
         factors = self.factors if chosen is None else [self.factors[i] for i in chosen]
