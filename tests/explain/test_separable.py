@@ -432,8 +432,8 @@ def test_the_cofactors_put_together_are_the_formula(rng):
     form, outputs = tree(3, 3)
     X = draw_rows(rng, 40)
     for player in range(4):
-        parts = cofactors(form, player)
-        together = parts.cofactor(len(parts.factors)).predict(X)
-        for place, factor in enumerate(parts.at(X)):
-            together = together + factor[:, None] * parts.cofactor(place).predict(X)
+        parts = cofactors(form, [player, 0])
+        together = np.zeros((40, 2))
+        for place, product_values in enumerate(parts.at(X)):
+            together += product_values[:, None] * parts.cofactor(place).predict(X)
         np.testing.assert_allclose(together, outputs(X), atol=1e-11)

@@ -12,7 +12,7 @@ from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.derivatives import check_size, slopes
 from nn2poly.explain.formulas import Formula, known_range
-from nn2poly.explain.rewriting import cofactors, joined
+from nn2poly.explain.rewriting import cofactors
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import how_many
@@ -156,9 +156,6 @@ def marginal_effects(
     levels = _levels(poly, rows)
     kinds = ["slope"] * len(poly.feature_names)
     groups = _groups(poly, form, rows, binary, levels)
-    # The levels of a factor move together: one player.
-    several = [form.seats[list(group)] for group in groups if len(group) > 1]
-    form = joined(form, {f"group {k}": set(seats) for k, seats in enumerate(several)})
     values = slopes(form, rows)
     for group in groups:
         _fill_group(form, rows, group, levels, values, kinds)
@@ -182,14 +179,16 @@ def _fill_group(
         kinds[group[0]] = f"{low[0]:g} → {high[0]:g}"
     points = np.repeat(rows[:1], len(settings), axis=0)
     points[:, list(group)] = settings
-    parts = cofactors(form, int(form.seats[group[0]]))
+    parts = cofactors(form, sorted(set(form.seats[list(group)].tolist())))
     steps = parts.at(points)
-    outputs = [parts.cofactor(place).predict(rows) for place in range(len(steps))]
+    steps = steps[:, 1:] - steps[:, :1]
     moved = group if len(group) == 1 else group[1:]
     values[:, list(group)] = 0.0
-    for j, step in zip(moved, (steps[:, 1:] - steps[:, :1]).T, strict=True):
-        for weight, output in zip(step.tolist(), outputs, strict=True):
-            values[:, j] += weight * output
+    for place in np.flatnonzero(steps.any(axis=1)).tolist():
+        output = parts.cofactor(place).predict(rows)
+        for j, step in zip(moved, steps[place].tolist(), strict=True):
+            values[:, j] += step * output
+    for j in moved:
         if len(group) > 1:
             kinds[j] = f"{form.feature_names[group[0]]!r} → this"
     if len(group) > 1:

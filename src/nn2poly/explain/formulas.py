@@ -15,6 +15,15 @@ from nn2poly.explain.products import row_codes
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.terms import Terms, offsets
 
+# Fields of a polynomial whose outputs are no predictions: a slope, an effect.
+NO_PREDICTION: dict[str, Any] = {
+    "classes": None,
+    "link": "identity",
+    "layers": (),
+    "low": None,
+    "high": None,
+    "card": None,
+}
 ASKED = ("terms", "coefficients", "feature_names", "output_names", "predict")
 
 
@@ -92,7 +101,7 @@ def evaluate(poly: Formula, rows: FloatArray) -> FloatArray:
 
 def plain(poly: Polynomial) -> Polynomial:
     """Leave out link, classes, layers, range and card: the outputs are no predictions."""
-    return replace(poly, classes=None, link="identity", layers=(), low=None, high=None, card=None)
+    return replace(poly, **NO_PREDICTION)
 
 
 def listed_terms(n_features: int, rows: Sequence[IntArray]) -> tuple[Terms, IntArray]:
@@ -133,7 +142,8 @@ def written(
     chosen = list(range(len(poly.feature_names)) if features is None else features)
     terms, order = listed_terms(len(chosen), rows)
     return replace(
-        plain(poly),
+        poly,
+        **NO_PREDICTION,
         coefficients=coefficients[order],
         max_order=terms.max_order,
         positions=terms.positions,
