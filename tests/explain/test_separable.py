@@ -393,6 +393,18 @@ def test_slopes_of_a_tree_are_those_within_its_boxes(seed, depth):
 
 
 @trees
+def test_marginal_effects_of_a_tree_are_slopes_and_differences_of_levels(seed, depth):
+    form, outputs = tree(seed, depth)
+    X = draw_rows(np.random.default_rng(seed), 25)
+    found = explain.marginal_effects(form, X, binary=[["red", "green", "blue"]])
+    assert found.kinds == (*["slope"] * 3, "reference", "'red' → this", "'red' → this")
+    np.testing.assert_allclose(found.values[:, :3], explain.gradients(form, X)[:, :3], atol=1e-12)
+    reference, level = X.copy(), X.copy()
+    reference[:, 3:], level[:, 3:] = (1, 0, 0), (0, 0, 1)
+    np.testing.assert_allclose(found.values[:, 5], outputs(level) - outputs(reference), atol=1e-9)
+
+
+@trees
 def test_importance_is_what_is_lost_when_a_column_is_that_of_other_rows(seed, depth):
     form, outputs = tree(seed, depth)
     X = draw_rows(np.random.default_rng(seed), 20)
@@ -420,8 +432,8 @@ def test_the_cofactors_put_together_are_the_formula(rng):
     form, outputs = tree(3, 3)
     X = draw_rows(rng, 40)
     for player in range(4):
-        parts = cofactors(form, player)
-        together = parts.cofactor(len(parts.factors)).predict(X)
-        for place, factor in enumerate(parts.at(X)):
-            together = together + factor[:, None] * parts.cofactor(place).predict(X)
+        parts = cofactors(form, [player, 0])
+        together = np.zeros((40, 2))
+        for place, product_values in enumerate(parts.at(X)):
+            together += product_values[:, None] * parts.cofactor(place).predict(X)
         np.testing.assert_allclose(together, outputs(X), atol=1e-11)

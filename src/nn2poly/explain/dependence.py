@@ -11,7 +11,7 @@ import numpy as np
 from nn2poly.arguments import check_count, listed
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.rewriting import Cofactors, as_polynomial, cofactors, joined
+from nn2poly.explain.rewriting import Cofactors, as_polynomial, cofactors
 from nn2poly.explain.rows import checked_population, checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.formula.polynomial import Polynomial
@@ -198,16 +198,14 @@ def ice(
         what=f"The curves of {len(rows):,} rows at {len(axis):,} points, of a polynomial that",
         remedy="pass fewer rows, or a coarser grid",
     )
-    factors = parts.at(_placed(rows, columns, axis[:, None]))
-    rest = parts.cofactor(len(factors)).predict(rows)
-    values = np.repeat(rest[:, None], len(axis), axis=1)
-    for place, factor in enumerate(factors):
-        values += factor[:, None] * parts.cofactor(place).predict(rows)[:, None]
+    values = np.zeros((len(rows), len(axis), len(poly.output_names)))
+    for place, product in enumerate(parts.at(_placed(rows, columns, axis[:, None]))):
+        values += product[:, None] * parts.cofactor(place).predict(rows)[:, None]
     return IndividualCurves(poly.feature_names[columns[0]], poly.output_names, axis, values, rows)
 
 
 def _split(poly: Formula, features: Any) -> tuple[Cofactors, list[int]]:
-    """Take the chosen players, as one, out of a formula; also give their columns."""
+    """Take the chosen players out of a formula; also give their columns."""
     form = separable(poly)
     alone = isinstance(features, str | int | np.integer) or not isinstance(features, Iterable)
     given = [features] if alone else list(features)
@@ -220,10 +218,7 @@ def _split(poly: Formula, features: Any) -> tuple[Cofactors, list[int]]:
             found=listed(given),
         )
     columns = [j for player in chosen for j in form.columns[player]]
-    if len(chosen) == 1:
-        return cofactors(form, chosen[0]), columns
-    together = joined(form, {"together": chosen})
-    return cofactors(together, together.players.index("together")), columns
+    return cofactors(form, chosen), columns
 
 
 def _placed(rows: FloatArray, columns: list[int], points: FloatArray) -> FloatArray:

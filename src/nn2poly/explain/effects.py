@@ -11,7 +11,7 @@ import numpy as np
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.derivatives import check_size, slopes
-from nn2poly.explain.rewriting import cofactors, joined
+from nn2poly.explain.rewriting import cofactors
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import how_many
@@ -156,11 +156,7 @@ def marginal_effects(
     check_size(form, len(rows), "The array of marginal effects")
     kinds = ["slope"] * len(poly.feature_names)
     groups, levels = _groups(poly, rows, binary)
-    # The levels of a factor move together: one player.
-    form = joined(form, {f"group {k}": group for k, group in enumerate(groups) if len(group) > 1})
-    several = sum(map(len, groups)) < len(kinds)
-    shape = (len(rows), len(kinds), len(poly.output_names))
-    values = slopes(form, rows) if several else np.zeros(shape)
+    values = slopes(form, rows)
     for group in groups:
         _fill_group(form, rows, group, levels, values, kinds)
     return MarginalEffects(values, poly.feature_names, poly.output_names, tuple(kinds), rows)
@@ -183,15 +179,16 @@ def _fill_group(
         kinds[group[0]] = f"{low[0]:g} → {high[0]:g}"
     points = np.repeat(rows[:1], len(settings), axis=0)
     points[:, list(group)] = settings
-    player = next(i for i, columns in enumerate(form.columns) if group[0] in columns)
-    parts = cofactors(form, player)
+    parts = cofactors(form, sorted(set(form.seats[list(group)].tolist())))
     steps = parts.at(points)
-    outputs = [parts.cofactor(place).predict(rows) for place in range(len(steps))]
+    steps = steps[:, 1:] - steps[:, :1]
     moved = group if len(group) == 1 else group[1:]
     values[:, list(group)] = 0.0
-    for j, step in zip(moved, (steps[:, 1:] - steps[:, :1]).T, strict=True):
-        for weight, output in zip(step.tolist(), outputs, strict=True):
-            values[:, j] += weight * output
+    for place in np.flatnonzero(steps.any(axis=1)).tolist():
+        output = parts.cofactor(place).predict(rows)
+        for j, step in zip(moved, steps[place].tolist(), strict=True):
+            values[:, j] += step * output
+    for j in moved:
         if len(group) > 1:
             kinds[j] = f"{form.feature_names[group[0]]!r} → this"
     if len(group) > 1:

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nn2poly.arrays import FloatArray, IntArray
 
@@ -173,24 +175,30 @@ def merged(
     >>> [part.tolist() for part in products.by_size], sums.ravel()
     ([[[]], [[0], [1]], [[0, 1]]], array([0., 1., 2., 1.]))
     """
-    n_outputs = values[0].shape[1]
-    by_size, sums = [], []
-    for size in range(max(part.shape[1] for part in rows) + 1):
+    by_size = [np.empty((1, 0), dtype=np.intp)]
+    constants = [v.sum(axis=0) for part, v in zip(rows, values, strict=True) if not part.shape[1]]
+    sums = [sum(constants, np.zeros(values[0].shape[1]))[None]]
+    for size in range(1, max(part.shape[1] for part in rows) + 1):
         chosen = [i for i, part in enumerate(rows) if part.shape[1] == size]
-        every = np.concatenate([np.empty((0, size), dtype=np.intp), *(rows[i] for i in chosen)])
-        if size == 0:
-            by_size.append(np.empty((1, 0), dtype=np.intp))
-            sums.append(sum((values[i].sum(axis=0) for i in chosen), np.zeros(n_outputs))[None])
+        listed = _together([rows[i] for i in chosen] or [np.empty((0, size), dtype=np.intp)])
+        added = _together([values[i] for i in chosen] or [sums[0][:0]])
+        unique, places = distinct(row_codes(listed, n_factors), n_factors**size)
+        if len(unique) == len(listed):
+            increasing = np.all(places[1:] > places[:-1])
+            order = slice(None) if increasing else np.argsort(places)
+            by_size.append(listed[order])
+            sums.append(added[order])
             continue
-        codes = row_codes(every, n_factors)
-        unique, places = distinct(codes, n_factors**size)
         first = np.empty(len(unique), dtype=np.intp)
-        first[places] = np.arange(len(every))
-        by_size.append(every[first])
-        added = np.concatenate([np.empty((0, n_outputs)), *(values[i] for i in chosen)])
-        alone = len(unique) == len(every)
-        sums.append(added[first] if alone else add_rows(places, added, len(unique)))
+        first[places] = np.arange(len(listed))
+        by_size.append(listed[first])
+        sums.append(add_rows(places, added, len(unique)))
     return Products(tuple(by_size), n_factors), np.concatenate(sums)
+
+
+def _together(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Join arrays; one alone is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _multiplied(rows: IntArray, factors: FloatArray) -> FloatArray:

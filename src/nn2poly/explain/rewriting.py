@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from nn2poly.formula.protocol import Formula
 from nn2poly.memory import check_terms
 
 
-def joined(form: Separable, groups: Mapping[str, Sequence[int]]) -> Separable:
+def joined(form: Separable, groups: Mapping[str, Iterable[int]]) -> Separable:
     """Make one player of several: what they do together is no interaction any more.
 
     Centre the factors after, not before.
@@ -198,8 +198,10 @@ def shifted(form: Separable, steps: FloatArray) -> Separable:
 def moments(form: Separable, rows: FloatArray) -> FloatArray:
     """Average every term of a formula centred on these raw rows (n, p): array (n_terms,)."""
     result = form.terms.mean(form.on(rows), len(rows))
-    # A centred factor averages to zero: what is left is rounding.
-    result[form.terms.starts[1] : form.terms.starts[2] if len(form.terms.by_size) > 1 else 0] = 0
+    for here, products in form.terms:
+        if products.shape[1] == 1:
+            # A centred factor averages to zero: what is left is rounding.
+            result[here] = 0.0
     return result
 
 
@@ -215,82 +217,75 @@ def _check_faces(form: Separable) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Cofactors:
-    """A formula as Σ_f f(x_j) C_f(x_rest) + C(x_rest), f the factors of one player j.
+    """A formula as Σ_g g(x_S) C_g(x_rest), g the products of factors of some players S.
 
     Parameters
     ----------
     form
         The formula.
-    factors
-        The numbers of the player's factors.
+    products
+        The g, the empty product first.
     rests
-        The terms without their factor of the player, some of them twice.
+        The terms without their factors of these players, some of them twice.
     which
-        Array (n_terms,): the place of that factor among ``factors``; their number for none.
+        Array (n_terms,): the place of what was taken out of each, among ``products``.
     coefficients
         Array (n_terms, n_outputs).
     """
 
     form: Separable
-    factors: tuple[int, ...]
+    products: Products
     rests: Products
     which: IntArray
     coefficients: FloatArray
 
     def at(self, points: FloatArray) -> FloatArray:
-        """Evaluate the player's factors on raw rows (n, p): array (n_factors, n)."""
-        return self.form.values(points, self.factors)
+        """Evaluate the products on raw rows (n, p): array (n_products, n)."""
+        return self.products.values(self.form.values(points))
 
     def cofactor(self, place: int) -> Separable:
-        """Give C_f of the factor at a place, or C after the last of them."""
+        """Give C_g of the product at a place: a formula in the other players."""
         kept = np.flatnonzero(self.which == place)
         return some(replace(self.form, terms=self.rests), kept, self.coefficients[kept])
 
     def average(self, rows: FloatArray) -> Separable:
-        """Average over raw rows (n, p) in all players but this one: a formula in it alone."""
+        """Average over raw rows (n, p) in all other players: a formula in these alone."""
         means = self.rests.mean(self.form.on(rows), len(rows))
-        count = len(self.factors)
-        sums = add_rows(self.which, self.coefficients * means[:, None], count + 1)
-        alone = (np.empty((1, 0), dtype=np.intp), np.arange(count)[:, None])
-        return replace(
-            self.form,
-            factors=tuple(self.form.factors[i] for i in self.factors),
-            terms=Products(alone, count),
-            coefficients=np.roll(sums, 1, axis=0),
-            means=self.form.means[list(self.factors)],
-        )
+        sums = add_rows(self.which, self.coefficients * means[:, None], len(self.products))
+        return replace(self.form, terms=self.products, coefficients=sums)
 
 
-def cofactors(form: Separable, player: int) -> Cofactors:
-    """Take the factors of one player out of the terms.
+def cofactors(form: Separable, players: Sequence[int]) -> Cofactors:
+    """Take the factors of some players out of the terms.
 
     Examples
     --------
     >>> from nn2poly.explain.separable import separable
     >>> poly = Polynomial.from_terms(["a^2", "a b", "b"], [1.0, 2.0, 3.0], ["a", "b"])
-    >>> found = cofactors(separable(poly), 0)
+    >>> found = cofactors(separable(poly), [0])
     >>> [found.cofactor(place).predict([[9.0, 5.0]])[0, 0] for place in range(3)]
-    [np.float64(10.0), np.float64(1.0), np.float64(15.0)]
+    [np.float64(15.0), np.float64(10.0), np.float64(1.0)]
     """
-    chosen = np.flatnonzero(form.owners == player)
-    number = np.full(len(form.factors), len(chosen))
-    number[chosen] = np.arange(len(chosen))
-    sizes = len(form.terms.by_size)
-    parts: list[list[tuple[IntArray, IntArray, FloatArray]]] = [[] for _ in range(sizes)]
-    for size, (here, products) in enumerate(form.terms):
-        holds = form.owners[products] == player
-        held = holds.any(axis=1)
-        for with_it in (False, True)[: size + 1]:
-            alike = np.flatnonzero(held == with_it)
-            rest = products[alike][~holds[alike]].reshape(len(alike), size - with_it)
-            which = number[products[alike]].min(axis=1, initial=len(chosen))
-            parts[size - with_it].append((rest, which, form.coefficients[here][alike]))
+    chosen = np.isin(form.owners, list(players))
+    parts: list[list[tuple[IntArray, IntArray, FloatArray]]] = [[] for _ in form.terms.by_size]
+    for size, (here, terms) in enumerate(form.terms):
+        holds = chosen[terms]
+        counts = holds.sum(axis=1)
+        for count in range(min(size, len(players)) + 1):
+            alike = np.flatnonzero(counts == count)
+            rows, inside = terms[alike], holds[alike]
+            taken = rows[inside].reshape(len(alike), count)
+            rest = rows[~inside].reshape(len(alike), size - count)
+            parts[size - count].append((rest, taken, form.coefficients[here][alike]))
     flat = [part for size in parts for part in size]
+    nothing = [np.empty((len(taken), 0)) for _, taken, _ in flat]
+    products, _ = merged([taken for _, taken, _ in flat], nothing, len(form.factors))
+    rests = tuple(np.concatenate([rest for rest, *_ in size]) for size in parts)
     return Cofactors(
         form,
-        tuple(chosen.tolist()),
-        Products(tuple(np.concatenate([rest for rest, *_ in size]) for size in parts), number.size),
-        np.concatenate([which for _, which, _ in flat]),
+        products,
+        Products(rests, len(form.factors)),
+        np.concatenate([products.find(taken) for _, taken, _ in flat]),
         np.concatenate([values for *_, values in flat]),
     )
 

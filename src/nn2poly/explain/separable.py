@@ -112,6 +112,14 @@ class Separable:
         """The player of each factor, array (n_factors,)."""
         return np.array([factor.player for factor in self.factors], dtype=np.intp)
 
+    @cached_property
+    def seats(self) -> IntArray:
+        """The player of each feature, array (p,)."""
+        out = np.empty(len(self.feature_names), dtype=np.intp)
+        for player, columns in enumerate(self.columns):
+            out[list(columns)] = player
+        return out
+
     def values(self, rows: FloatArray, chosen: Sequence[int] | None = None) -> FloatArray:
         """Evaluate the factors, or some of them, on raw rows (n, p): array (n_factors, n)."""
         factors = self.factors if chosen is None else [self.factors[i] for i in chosen]
@@ -236,10 +244,12 @@ def _patterns(
     if len(kept) < len(rows):
         rows, values = rows[kept], values[kept]
     n, degree = rows.shape
-    begins = np.ones((n, degree), dtype=bool)
-    begins[:, 1:] = rows[:, 1:] != rows[:, :-1]
-    patterns, which = distinct(begins @ (1 << np.arange(degree)), 2**degree)
-    for j in range(len(patterns)):
-        alike = np.flatnonzero(which == j)
-        first = np.flatnonzero(begins[alike[0]])
-        yield rows[np.ix_(alike, first)], np.diff(np.append(first, degree)), values[alike]
+    code = np.zeros(n, dtype=np.intp)
+    for k in range(1, degree):
+        # Bit k says that a new variable begins.
+        code += (rows[:, k] != rows[:, k - 1]).astype(np.intp) << k
+    for pattern in np.flatnonzero(np.bincount(code)).tolist():
+        alike = np.flatnonzero(code == pattern)
+        first = [k for k in range(degree) if not k or pattern >> k & 1]
+        variables = rows[alike] if len(first) == degree else rows[alike][:, first]
+        yield variables, np.diff([*first, degree]), values[alike]
