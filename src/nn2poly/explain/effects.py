@@ -15,7 +15,7 @@ from nn2poly.explain.formulas import Formula, known_range
 from nn2poly.explain.rewriting import cofactors
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable, separable
-from nn2poly.explain.summaries import how_many
+from nn2poly.explain.summaries import how_many, shown
 from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
 
@@ -29,6 +29,7 @@ NOTE = (
 )
 
 
+@shown()
 @dataclass(frozen=True, eq=False)
 class MarginalEffects:
     """The effect of every feature at every row, and its average.
@@ -107,12 +108,6 @@ class MarginalEffects:
             tuple(rows),
             note=NOTE,
         )
-
-    def __repr__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def marginal_effects(
