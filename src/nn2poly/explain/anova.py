@@ -22,7 +22,7 @@ from nn2poly.explain.products import BATCH_BYTES, add_rows, collected, merged
 from nn2poly.explain.rewriting import as_polynomial, centred, shifted, some
 from nn2poly.explain.rows import checked_population, checked_rows
 from nn2poly.explain.separable import Separable, separable
-from nn2poly.explain.summaries import ranked_table, subset_name
+from nn2poly.explain.summaries import ranked_table, shown, subset_name
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import parse_term
@@ -33,6 +33,7 @@ from nn2poly.tables import Table
 MAX_EXPANDED = 2**22
 
 
+@shown(20)
 @dataclass(frozen=True, eq=False, repr=False)
 class Anova:
     """A formula as its mean plus one pure effect for each subset of features.
@@ -113,12 +114,6 @@ class Anova:
             output=output,
             heading="deviation",
         )
-
-    def __repr__(self) -> str:
-        return str(self.table(20))
-
-    def _repr_html_(self) -> str:
-        return self.table(20)._repr_html_()
 
 
 def anova(poly: Formula, X: Any) -> Anova:
@@ -259,5 +254,5 @@ def _quadratic(
         covariance = np.ones((len(rows), len(rows)))
         for column in rows.T:
             covariance *= gram[np.ix_(column, column)]
-        out[which[part[0]]] = np.einsum("ik,ij,jk->k", values[part], covariance, values[part])
+        out[which[part[0]]] = (values[part] * (covariance @ values[part])).sum(axis=0)
     return np.maximum(out, 0.0)

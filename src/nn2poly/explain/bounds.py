@@ -22,12 +22,13 @@ from nn2poly.explain.enclosures import (
     witnesses,
 )
 from nn2poly.explain.formulas import plain
-from nn2poly.explain.summaries import how_many
+from nn2poly.explain.summaries import how_many, shown
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
 
 
+@shown()
 @dataclass(frozen=True, eq=False)
 class Bounds:
     """Every output stays between ``low`` and ``high`` in the box.
@@ -61,13 +62,8 @@ class Bounds:
         rows = tuple((*end, sign) for end, sign in zip(ends, self.sign, strict=True))
         return Table("Bounds over the box", ("output", "at least", "at most", "sign"), rows)
 
-    def __repr__(self) -> str:
-        return str(self.table())
 
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
-
+@shown()
 @dataclass(frozen=True, eq=False)
 class Monotonicity:
     """The direction of every feature's effect on every output, over a box.
@@ -126,12 +122,6 @@ class Monotonicity:
             rows,
             note="Certain for the polynomial, at every point of the box; 'unknown': not decided.",
         )
-
-    def __repr__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def bounds(poly: Polynomial, box: Any = None, *, data: Any = None, splits: int = 0) -> Bounds:

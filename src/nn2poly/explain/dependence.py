@@ -14,6 +14,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.explain.rewriting import Cofactors, as_polynomial, cofactors
 from nn2poly.explain.rows import checked_population, checked_rows
 from nn2poly.explain.separable import Separable, separable
+from nn2poly.explain.summaries import shown
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import parse_term
@@ -23,6 +24,7 @@ from nn2poly.tables import Table
 PERCENTILES = (0.05, 0.95)
 
 
+@shown()
 @dataclass(frozen=True, eq=False)
 class PartialDependence:
     """The average prediction as a function of one or a few features.
@@ -54,12 +56,6 @@ class PartialDependence:
             (*self.feature_names, *self.output_names),
             tuple((*x, *y) for x, y in zip(points, outputs, strict=True)),
         )
-
-    def __repr__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 @dataclass(frozen=True, eq=False)

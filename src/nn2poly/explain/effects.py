@@ -14,7 +14,7 @@ from nn2poly.explain.derivatives import check_size, slopes
 from nn2poly.explain.rewriting import cofactors
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable, separable
-from nn2poly.explain.summaries import how_many
+from nn2poly.explain.summaries import how_many, shown
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.inputs.indicators import detect_indicators
@@ -30,6 +30,7 @@ NOTE = (
 )
 
 
+@shown()
 @dataclass(frozen=True, eq=False)
 class MarginalEffects:
     """The effect of every feature at every row, and its average.
@@ -108,12 +109,6 @@ class MarginalEffects:
             tuple(rows),
             note=NOTE,
         )
-
-    def __repr__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def marginal_effects(

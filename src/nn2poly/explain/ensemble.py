@@ -15,6 +15,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.explain.alignment import check_features, check_same, deviation, stability
 from nn2poly.explain.explanation_ensemble import ExplanationEnsemble, has_values, side_by_side
 from nn2poly.explain.formulas import union_of_terms
+from nn2poly.explain.summaries import shown
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import is_formula
 from nn2poly.formula.sparse import largest
@@ -22,6 +23,7 @@ from nn2poly.formula.terms import output_index, term_name
 from nn2poly.tables import Table
 
 
+@shown()
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """Polynomials of several networks in the same terms and coordinates.
@@ -78,12 +80,6 @@ class Ensemble:
             ("term", "order", "mean", "sd", "lowest", "highest", "same sign"),
             rows,
         )
-
-    def __repr__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 @overload

@@ -14,12 +14,13 @@ from nn2poly.explain.games import INDICES, Subset, index_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
 from nn2poly.explain.separable import separable
-from nn2poly.explain.summaries import ranked_table, subset_name
+from nn2poly.explain.summaries import ranked_table, shown, subset_name
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import output_index, parse_term
 from nn2poly.tables import Table
 
 
+@shown(20)
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions:
     """What each feature, pair, … adds to each prediction, compared with the background.
@@ -130,12 +131,6 @@ class Interactions:
             )
             for row in self.values[:, :, k]
         ]
-
-    def __repr__(self) -> str:
-        return str(self.table(20))
-
-    def _repr_html_(self) -> str:
-        return self.table(20)._repr_html_()
 
 
 def interactions(

@@ -15,6 +15,7 @@ from nn2poly.assess.fidelity import check_pair
 from nn2poly.conversion.convert import convert
 from nn2poly.explain.alignment import check_features
 from nn2poly.explain.formulas import check_explained, union_of_terms
+from nn2poly.explain.summaries import shown
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import output_index, term_name
@@ -22,6 +23,7 @@ from nn2poly.network.readers import read_network
 from nn2poly.tables import Table
 
 
+@shown()
 @dataclass(frozen=True, eq=False)
 class LocalComparison:
     """Two polynomials in steps from the same point, in the scale of the global one.
@@ -80,12 +82,6 @@ class LocalComparison:
             rows,
             note="Terms in (x - x0) / scale; '1' is the value at the point itself.",
         )
-
-    def __repr__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def compare_local(

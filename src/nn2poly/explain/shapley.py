@@ -15,7 +15,7 @@ from nn2poly.explain.games import shapley_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
 from nn2poly.explain.separable import Separable, separable
-from nn2poly.explain.summaries import ranked_table
+from nn2poly.explain.summaries import ranked_table, shown
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.terms import output_index
 from nn2poly.memory import check_terms
@@ -25,6 +25,7 @@ from nn2poly.tables import Table
 RESIDUAL_NAME = "beyond polynomial"
 
 
+@shown(20)
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapleyValues:
     """What each feature adds to each prediction, compared with the background.
@@ -121,12 +122,6 @@ class ShapleyValues:
                 output_names=outputs[kept[0]],
             )
         return shap.Explanation(values, base, data, feature_names=names, output_names=list(outputs))
-
-    def __repr__(self) -> str:
-        return str(self.table(20))
-
-    def _repr_html_(self) -> str:
-        return self.table(20)._repr_html_()
 
 
 def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> ShapleyValues:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
@@ -10,8 +11,22 @@ from nn2poly.formula.sparse import largest
 from nn2poly.formula.terms import output_index
 from nn2poly.tables import Table
 
+Kind = TypeVar("Kind")
 # More outputs than this are summed up in one column.
 MAX_COLUMNS = 8
+
+
+def shown(n: int | None = None) -> Callable[[type[Kind]], type[Kind]]:
+    """Show an explanation as its table, or the n first rows, in a console and in a notebook."""
+
+    def decorate(cls: type[Kind]) -> type[Kind]:
+        kind: Any = cls
+        options = () if n is None else (n,)
+        kind.__repr__ = lambda self: str(self.table(*options))
+        kind._repr_html_ = lambda self: self.table(*options)._repr_html_()
+        return cls
+
+    return decorate
 
 
 def subset_name(subset: Sequence[int], feature_names: Sequence[str]) -> str:
