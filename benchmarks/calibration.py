@@ -60,8 +60,9 @@ SHAPES = [(10, 1, "tanh"), (10, 1, "relu"), (54, 7, "tanh"), (54, 7, "relu"), (2
 MANY_INPUTS = (784, 10, "relu")
 COST_ROWS, COST_ORDER = 5000, 3
 # Wide networks p-h-h-1: with 8 inputs order 3 has fewer terms than neurons, with 40 more.
-WIDE_INPUTS, WIDE_NEURONS = (8, 40), (1024, 2048)
-WIDE_ROWS, QUICK_WIDE_ROWS = (100, 500, 1000, 2400, 5000, 20_000), (100, 1000)
+WIDE_NEURONS = (1024, 2048)
+WIDE = [*product((8, 40), WIDE_NEURONS, (100, 500, 1000, 2400, 5000, 20_000))]
+QUICK_WIDE = [*product((8,), WIDE_NEURONS, (100, 1000))]
 MAX_PASSES = 60
 
 RIVAL_COLUMNS = (
@@ -118,7 +119,7 @@ def main() -> None:
         print(rival_table(results), end="\n\n")
         costs = measure_costs()
         print(cost_table(costs), end="\n\n")
-        wide = measure_wide(QUICK_WIDE_ROWS if options.quick else WIDE_ROWS)
+        wide = measure_wide(QUICK_WIDE if options.quick else WIDE)
         print(wide_table(wide), end="\n\n")
         print(many_inputs_table(), end="\n\n")
         covertype, ratios = covertype_table(seeds)
@@ -383,9 +384,9 @@ def _uniform(p: int, n_rows: int = COST_ROWS) -> FloatArray:
     return np.random.default_rng(1).uniform(-1, 1, (n_rows, p))
 
 
-def measure_wide(all_rows: Iterable[int]) -> list[WideCost]:
+def measure_wide(cases: Iterable[tuple[int, int, int]]) -> list[WideCost]:
     costs = []
-    for p, neurons, n_rows in product(WIDE_INPUTS, WIDE_NEURONS, all_rows):
+    for p, neurons, n_rows in cases:
         network = random_network(p, 1, "relu", hidden=(neurons, neurons))
         X = _uniform(p, n_rows)
         tasks: dict[str, Callable[[], Any]] = {
@@ -393,7 +394,7 @@ def measure_wide(all_rows: Iterable[int]) -> list[WideCost]:
             "calibrate": partial(calibrate_only, network, X),
             "with card": partial(n2p.polynomial_network, network, COST_ORDER, data=X),
         }
-        times = medians(tasks, repeats=3 if n_rows <= 1000 else 1)
+        times = medians(tasks, repeats=3 if n_rows < 1000 else 1)
         costs.append(WideCost(p, neurons, n_rows, *times.values()))
     return costs
 
@@ -415,7 +416,7 @@ def wide_table(costs: Iterable[WideCost]) -> Table:
 
 def wide_lines(costs: Sequence[WideCost]) -> list[Line]:
     lines = []
-    for p in WIDE_INPUTS:
+    for p in sorted({c.inputs for c in costs}):
         passes = [c.passes for c in costs if c.inputs == p]
         what = f"forward passes, {p} inputs, 1,024 and 2,048 neurons"
         found = f"at most {max(passes):.1f}"
