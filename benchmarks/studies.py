@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -127,12 +127,14 @@ def train(rows: Split, activation: str, seed: int) -> n2p.Network:
     return n2p.read_network(model)
 
 
-def random_network(p: int, n_outputs: int, activation: str, seed: int = 0) -> n2p.Network:
-    """Make a 3×100 network with random weights: costs do not depend on what it learnt."""
+def random_network(
+    p: int, n_outputs: int, activation: str, seed: int = 0, hidden: Sequence[int] = HIDDEN
+) -> n2p.Network:
+    """Make a network with random weights, 3×100 by default: costs do not depend on training."""
     rng = np.random.default_rng(seed)
-    functions = [*[activation] * len(HIDDEN), "linear"]
+    functions = [*[activation] * len(hidden), "linear"]
     layers = []
-    for (n_in, n_out), function in zip(pairwise([p, *HIDDEN, n_outputs]), functions, strict=True):
+    for (n_in, n_out), function in zip(pairwise([p, *hidden, n_outputs]), functions, strict=True):
         weights = rng.normal(0, n_in**-0.5, (n_in, n_out))
         layers.append(n2p.Layer(weights, rng.normal(0, 0.1, n_out), function))
     return n2p.Network(layers)

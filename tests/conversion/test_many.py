@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import dask
+import joblib
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
@@ -11,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nn2poly as n2p
+from nn2poly.conversion import many
 from nn2poly.errors import InvalidInputError, StorageError
 
 
@@ -29,6 +34,29 @@ def alone(networks, rows):
     return [n2p.convert(network, 3, data=rows) for network in networks]
 
 
+@pytest.fixture
+def no_patience(monkeypatch):
+    """Start processes at once."""
+    monkeypatch.setattr(many, "PATIENCE", 0.0)
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Note the numbers of the models that go to other processes, and convert them here."""
+    numbers = []
+
+    def elsewhere(backend, n_jobs):
+        def run(tasks):
+            numbers.extend(task[1] for task in tasks)
+            return [many._one(*task) for task in tasks]
+
+        return run
+
+    monkeypatch.setattr(many, "_elsewhere", elsewhere)
+    return numbers
+
+
+@pytest.mark.usefixtures("no_patience")
 @pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
 def test_every_backend_gives_what_each_network_gives_alone(networks, rows, alone, backend):
     found = n2p.convert_many(networks, 3, data=rows, backend=backend, n_jobs=2)
@@ -47,6 +75,49 @@ def test_the_workers_of_dask_do_it_too(networks, rows, alone):
         found = n2p.convert_many(networks, 3, data=rows, backend="dask")
     for one, other in zip(found, alone, strict=True):
         np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=0, atol=1e-12)
+
+
+def test_small_networks_start_no_process(monkeypatch, networks, rows, alone):
+    def refuse(*_, **__):
+        raise AssertionError("joblib was asked")
+
+    monkeypatch.setattr(joblib, "Parallel", refuse)
+    begin = time.perf_counter()
+    found = n2p.convert_many(networks, 3, data=rows)
+    assert time.perf_counter() - begin < many.PATIENCE
+    for one, other in zip(found, alone, strict=True):
+        np.testing.assert_array_equal(one.coefficients, other.coefficients)
+
+
+def test_a_long_conversion_goes_on_here_while_others_begin_elsewhere(
+    monkeypatch, networks, rows, alone, sent
+):
+    released, convert = threading.Event(), many.convert
+
+    def slow(network, *args, **options):
+        if network is networks[1]:
+            assert released.wait(60)
+        elif network is networks[2]:
+            released.set()
+        return convert(network, *args, **options)
+
+    monkeypatch.setattr(many, "convert", slow)
+    monkeypatch.setattr(many, "PATIENCE", 1.0)
+    found = n2p.convert_many(networks, 3, data=rows)
+    assert sent == [2, 3]
+    for one, other in zip(found, alone, strict=True):
+        np.testing.assert_array_equal(one.coefficients, other.coefficients)
+
+
+def test_after_a_mistake_nothing_more_begins(networks, rows, sent):
+    with pytest.raises(InvalidInputError, match=r"models\[0\]"):
+        n2p.convert_many(networks, 3, data=rows[:, :2])
+    assert sent == []
+
+
+def test_one_job_at_a_time_stays_one(networks, rows, sent):
+    assert len(n2p.convert_many(networks, 3, data=rows, n_jobs=1)) == len(networks)
+    assert sent == [0, 1, 2, 3]
 
 
 def test_mean_and_spread_of_every_coefficient(alone):
@@ -68,6 +139,7 @@ def test_models_of_a_framework_are_read_where_they_are(rows):
     assert after[0].coefficients.shape == (4, 1)
 
 
+@pytest.mark.usefixtures("no_patience")
 def test_mistakes_are_told_before_the_work_and_with_the_model(networks, rows):
     with pytest.raises(TypeError, match="max_ordr"):
         n2p.convert_many(networks, 2, max_ordr=3)

@@ -188,6 +188,39 @@ def test_an_output_counts_in_its_own_unit():
     assert misled is None or np.abs(misled / factor - plain).max() > 1e-6
 
 
+def test_coordinates_in_a_basis_of_the_inputs_give_the_same_change():
+    """Fifty inputs on twenty rows: the mean eigenvalue is over all of them, as before."""
+    rng = np.random.default_rng(14)
+    inputs = rng.normal(size=(20, 50))
+    residual = inputs @ rng.normal(size=(50, 3))
+    basis = np.linalg.qr(inputs.T)[0]
+    expected = fit_weights(*weight_moments(inputs, residual), np.ones(3))
+    found = fit_weights(*weight_moments(inputs @ basis, residual), np.ones(3), n_inputs=50)
+    np.testing.assert_allclose(found[0], expected[0], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(basis @ found[1:], expected[1:], rtol=0, atol=1e-9)
+
+
+def test_the_errors_of_all_strengths_are_those_of_their_predictions():
+    rng = np.random.default_rng(15)
+    inputs, unit = 2.0 + rng.normal(size=(60, 8)), np.array([1.0, 7.0])
+    residual = inputs[:, :2] ** 2 + rng.normal(size=(60, 2))
+    gram, cross, square = weight_moments(inputs, residual)
+    path = shrinkage._ridge_path(gram[1:].sum(axis=0), cross[1:].sum(axis=0), 8)
+    design = np.column_stack([np.ones(60), inputs])[::FOLDS]
+    expected = [
+        (((residual[::FOLDS] - design @ path.change(ridge)) ** 2).sum(axis=0) / unit).sum()
+        for ridge in WEIGHT_RIDGES
+    ]
+    found = path.errors(gram[0], cross[0], square[0], unit)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_many_columns_are_judged_on_fewer_folds():
+    few, many = shrinkage.MANY_COLUMNS, shrinkage.MANY_COLUMNS + 1
+    assert [shrinkage.judged_folds(n, few) for n in (2, 3, FOLDS)] == [1, 3, FOLDS]
+    assert [shrinkage.judged_folds(n, many) for n in (2, 3, FOLDS)] == [1, 2, 2]
+
+
 def test_inputs_that_do_not_vary_give_no_slopes():
     network = n2p.Network(
         [

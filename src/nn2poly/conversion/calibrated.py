@@ -20,17 +20,18 @@ from nn2poly.arrays import FloatArray
 from nn2poly.conversion.engine import Expansions
 from nn2poly.conversion.expansions import LINEAR
 from nn2poly.conversion.folds import Sample
+from nn2poly.conversion.input_space import input_basis, layer_inputs
 from nn2poly.conversion.propagation import Sums, Trace, Traces, Walk
 from nn2poly.conversion.rare_inputs import damp_rare_inputs, restore_slopes
-from nn2poly.conversion.shrinkage import fit_activations, fit_weights
+from nn2poly.conversion.shrinkage import fit_activations, fit_weights, judged_folds
 from nn2poly.conversion.summary import Summary
 from nn2poly.network.network import Layer, Network
 
-Sources = list[tuple[int, FloatArray]]
-
-# Rows of a batch on which the size of a potential's summands is measured.
+# Rows of a batch on which the size of a potential's summands is measured: only its power of ten
+# matters.
 SIZE_ROWS = 32
-# What is left of a layer's potentials is rounding below this share of their squares.
+# What is left of a layer's potentials is rounding below this share of their squares: they are
+# differences of sums of squares, so a few hundred times the unit rounding 2e-16.
 NOTHING_LEFT = 1e-13
 
 
@@ -63,7 +64,7 @@ def calibrate(
         if index == 1:
             fitted = damp_rare_inputs(network, sample, summary, max_order)
         elif refit:
-            fitted = _with_layer(fitted, index, _refit(fitted, index, traces))
+            fitted = _with_layer(fitted, index, _refit(fitted, expansions, index, traces))
         if layer.activation == LINEAR:
             expansion = _linear(fitted, index, expansions)
         else:
@@ -135,59 +136,73 @@ def _add_moments(moments: FloatArray, columns: list[FloatArray], trace: Trace) -
     moments[..., lower[0], lower[1]] = moments[..., lower[1], lower[0]]
 
 
-def _refit(network: Network, index: int, traces: Traces) -> Layer:
+def _refit(network: Network, expansions: list[FloatArray], index: int, traces: Traces) -> Layer:
     """Change a layer's weights so that its polynomial potentials come closer to the true ones.
 
     The moments are those of the true potentials; what the present weights leave of them is
-    a matter of the moments alone.
+    a matter of the moments alone. In a basis of the inputs the weights have coordinates, too.
     """
     layer = network.layers[index - 1]
-    sums = traces.total(index, partial(_weight_moments, sources=network.sources(index), at=index))
-    gram, product, power = sums.arrays
-    weights = np.vstack([layer.bias, *(matrix for _, matrix in network.sources(index))])
-    cross = product - gram @ weights
-    square = np.maximum(power - (weights * (product + cross)).sum(axis=1), 0.0)
+    basis = input_basis(network, expansions, index, traces)
+    measure = partial(_weight_moments, network=network, index=index, basis=basis)
+    gram, product, power = traces.total(index, measure).arrays
+    weights = np.vstack([matrix for _, matrix in network.sources(index)])
+    present = np.vstack([layer.bias, weights if basis is None else basis.T @ weights])
+    cross = product - gram @ present
+    square = np.maximum(power - (present * (product + cross)).sum(axis=1), 0.0)
     if not np.any(square.sum(axis=0) > NOTHING_LEFT * power.sum(axis=0)):
         return layer
     unit = np.ones(layer.n_outputs)
     if index == len(network.layers):
-        # Outputs may differ in unit: each counts in units of its own variance.
-        weight = gram[:, 0, 0].sum()
-        mean, second = product[:, 0].sum(axis=0) / weight, power.sum(axis=0) / weight
-        variance = np.maximum(second - mean**2, 0.0)
-        unit = np.maximum(variance, 1e-12 * variance.max() + 1e-300)
-    change = fit_weights(gram, cross, square, unit)
-    return layer if change is None else _changed(layer, change)
+        unit = _variances(gram[:, 0, 0].sum(), product[:, 0].sum(axis=0), power.sum(axis=0))
+    change = fit_weights(gram, cross, square, unit, n_inputs=len(weights))
+    if change is None:
+        return layer
+    return _changed(layer, change[0], change[1:] if basis is None else basis @ change[1:])
 
 
-def _weight_moments(walk: Walk, trace: Trace, sources: Sources, at: int) -> Sums:
+def _variances(weight: float, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Give the variance (h,) of each output: outputs may differ in unit."""
+    variance = np.maximum(second / weight - (first / weight) ** 2, 0.0)
+    floor: float = 1e-12 * variance.max() + 1e-300
+    return np.maximum(variance, floor)
+
+
+def _weight_moments(
+    walk: Walk, trace: Trace, network: Network, index: int, basis: FloatArray | None
+) -> Sums:
     """Sum the moments of a layer's inputs [1, a_1 … a_k] with its true potentials.
 
-    Arrays (folds, k + 1, k + 1), (folds, k + 1, h) and (folds, h), the last their squares.
+    Arrays (folds, k + 1, k + 1), (folds, k + 1, h) and (folds, h), the last their squares; k
+    is the number of inputs, or of columns of the basis. Folds that are not judged are one.
     """
-    values = [trace.value(source) for source, _ in sources]
-    inputs = values[0] if len(values) == 1 else np.hstack(values)
-    truth = walk.potential(trace, at)
+    inputs = layer_inputs(trace, network, index)
+    inputs = inputs if basis is None else inputs @ basis
+    truth = walk.potential(trace, index)
     k, h = inputs.shape[1], truth.shape[1]
-    gram = np.zeros((walk.n_folds, k + 1, k + 1))
-    product, power = np.zeros((walk.n_folds, k + 1, h)), np.zeros((walk.n_folds, h))
-    for fold, rows in trace.folds():
+    n_folds = min(walk.n_folds, judged_folds(walk.n_folds, k) + 1)
+    gram = np.zeros((n_folds, k + 1, k + 1))
+    product, power = np.zeros((n_folds, k + 1, h)), np.zeros((n_folds, h))
+    for number, rows in trace.folds():
+        fold = min(number, n_folds - 1)
         weights, weighted = trace.weights[rows], trace.weighted(inputs, rows)
-        gram[fold, 0, 0] = weights.sum()
-        gram[fold, 0, 1:] = gram[fold, 1:, 0] = weights @ inputs[rows]
-        gram[fold, 1:, 1:] = weighted.T @ inputs[rows]
-        product[fold, 0] = weights @ truth[rows]
-        product[fold, 1:] = weighted.T @ truth[rows]
-        power[fold] = np.einsum("nh,nh->h", trace.weighted(truth, rows), truth[rows])
+        first = weights @ inputs[rows]
+        gram[fold, 0, 0] += weights.sum()
+        gram[fold, 0, 1:] += first
+        gram[fold, 1:, 0] += first
+        gram[fold, 1:, 1:] += weighted.T @ inputs[rows]
+        product[fold, 0] += weights @ truth[rows]
+        product[fold, 1:] += weighted.T @ truth[rows]
+        power[fold] += np.einsum("nh,nh->h", trace.weighted(truth, rows), truth[rows])
     return Sums((gram, product, power))
 
 
-def _changed(layer: Layer, change: FloatArray) -> Layer:
-    """Add a change of bias (row 0) and of the stacked matrices (the rest) to a layer."""
-    begin = 1 + len(layer.weights)
+def _changed(layer: Layer, bias: FloatArray, matrices: FloatArray) -> Layer:
+    """Add a change of bias (h,) and of the stacked matrices (k, h) to a layer."""
+    begin = len(layer.weights)
     skips = {}
     for source, matrix in layer.skips.items():
-        skips[source] = matrix + change[begin : begin + len(matrix)]
+        skips[source] = matrix + matrices[begin : begin + len(matrix)]
         begin += len(matrix)
-    main = layer.weights + change[1 : 1 + len(layer.weights)]
-    return Layer(main, layer.bias + change[0], layer.activation, skips)
+    main = layer.weights + matrices[: len(layer.weights)]
+    return Layer(main, layer.bias + bias, layer.activation, skips)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, TypeVar
 
 from nn2poly.arguments import check_choice
 from nn2poly.conversion.convert import convert
@@ -14,6 +16,13 @@ from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 
 BACKENDS = ("sequential", "threading", "loky", "dask")
+# Seconds of work in this process before others are started for the rest. A start, with NumPy and
+# the package imported in each, took 3 to 17 s on two busy cores: whoever waits about as long as
+# a start costs never needs much more than twice the best time.
+PATIENCE = 5.0
+
+T = TypeVar("T")
+Task = tuple[Network, int, int | str, dict[str, Any]]
 
 
 def convert_many(
@@ -36,10 +45,11 @@ def convert_many(
     max_order
         Highest total order, as in `convert`.
     backend
-        Of joblib: ``"loky"`` (processes), ``"threading"``, ``"dask"`` (the workers of the
-        current Dask client); ``"sequential"`` needs no joblib.
+        Of joblib: ``"loky"`` (processes, started if some seconds of work here were not enough),
+        ``"threading"``, ``"dask"`` (the workers of the current Dask client);
+        ``"sequential"`` needs no joblib.
     n_jobs
-        How many at once; -1 for one per core.
+        How many at once, beside the one that was begun here; -1 for one per core.
     **options
         Any other option of `convert`.
 
@@ -63,20 +73,59 @@ def convert_many(
     networks = [_read(model, number, after) for number, model in enumerate(models)]
     if not networks:
         raise InvalidInputError("There are no models to convert.", where="models")
+    tasks: list[Task] = [(network, i, max_order, options) for i, network in enumerate(networks)]
     if chosen == "sequential":
-        return [_one(network, i, max_order, options) for i, network in enumerate(networks)]
+        return [_one(*task) for task in tasks]
+    elsewhere = _elsewhere(chosen, n_jobs)
+    if chosen == "loky" and n_jobs != 1:
+        return _begun_here(tasks, elsewhere)
+    return elsewhere(tasks)
+
+
+def _elsewhere(backend: str, n_jobs: int) -> Callable[[list[Task]], list[Polynomial]]:
+    """Give the function that does tasks with joblib."""
     try:
         import joblib
     except ImportError as error:
         raise MissingDependencyError(
-            f"The backend {chosen!r} needs joblib, which is not installed.",
+            f"The backend {backend!r} needs joblib, which is not installed.",
             remedy='pip install joblib, or backend="sequential"',
         ) from error
-    tasks = (
-        joblib.delayed(_one)(network, i, max_order, options) for i, network in enumerate(networks)
-    )
-    with joblib.parallel_config(chosen, n_jobs=n_jobs):
-        return list(joblib.Parallel()(tasks))
+
+    def run(tasks: list[Task]) -> list[Polynomial]:
+        with joblib.parallel_config(backend, n_jobs=n_jobs):
+            return list(joblib.Parallel()(joblib.delayed(_one)(*task) for task in tasks))
+
+    return run
+
+
+def _begun_here(
+    tasks: list[Task], elsewhere: Callable[[list[Task]], list[Polynomial]]
+) -> list[Polynomial]:
+    """Do tasks in this process for a while, and then those that have not begun in others.
+
+    A thread does the former, so that a long one goes on here meanwhile.
+    """
+    waiting = deque(enumerate(tasks))
+    with ThreadPoolExecutor(1) as executor:
+        here = executor.submit(lambda: {i: _one(*task) for i, task in _taken(waiting)})
+        try:
+            wait([here], timeout=PATIENCE)
+        finally:  # also when the user interrupts: the thread shall find nothing more to do
+            rest = dict(_taken(waiting))
+        failed = here.done() and here.exception() is not None
+        others = elsewhere(list(rest.values())) if rest and not failed else []
+        done = here.result() | dict(zip(rest, others, strict=True))
+    return [done[i] for i in range(len(tasks))]
+
+
+def _taken(waiting: deque[T]) -> Iterator[T]:
+    """Take from the front until nothing is left; two threads never get the same."""
+    while True:
+        try:
+            yield waiting.popleft()
+        except IndexError:
+            return
 
 
 def _read(model: Any, number: int, after: str | None) -> Network:

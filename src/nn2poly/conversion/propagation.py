@@ -28,13 +28,17 @@ from nn2poly.conversion.summary import Summary
 from nn2poly.network.network import Network
 
 ALL = slice(None)
-# How far the stretched copy reaches, how many rows it has, and its largest share of weight.
+# How far the stretched copy reaches, how many rows it has, and its largest share of weight:
+# chosen on seeds 0 to 5 of `benchmarks/calibration.py`, which reports on others.
 STRETCH, STRETCH_ROWS, STRETCH_SHARE = 1.5, 250, 0.2
-# A stretched row counts while outputs stay within so many times the largest of the sample.
-WILD = 10.0
-# From this many rows on, one fold is held out instead of each in turn.
+# A stretched row counts while outputs stay within so many times the largest of the sample: a
+# matter of taste, one power of ten; only activations that explode (exp) ever reach it.
+OUTPUT_LIMIT = 10.0
+# From this many rows on, one fold is held out instead of each in turn: by then one fold has
+# hundreds of rows, and which of them is held out hardly matters.
 LARGE_SAMPLE = 2000
-# Numbers that are kept in memory between layers (8 bytes each); beyond, batches are replayed.
+# Numbers that are kept in memory between layers (8 bytes each: 1 GB, a small part of a laptop's
+# memory); beyond, batches are replayed.
 KEPT_NUMBERS = 125_000_000
 
 
@@ -152,7 +156,7 @@ class Walk:
         """Give the true output (n, h) of layer ``index``, which the trace is to enter."""
         if len(trace.truth) == index:
             function = self.network.layers[index - 1].activation
-            trace.truth.append(self._tamed(trace, index, function(self.potential(trace, index))))
+            trace.truth.append(self._limited(trace, index, function(self.potential(trace, index))))
         return trace.truth[index]
 
     def powers(self, trace: Trace, fitted: Network, index: int) -> list[Blocks]:
@@ -173,27 +177,28 @@ class Walk:
         for source in set(range(index)) - needed:
             trace.rays[source], trace.truth[source] = [], np.zeros((0, 0))
 
-    def _tamed(self, trace: Trace, index: int, output: FloatArray) -> FloatArray:
-        """Give no weight to stretched rows on which the true network itself runs wild."""
+    def _limited(self, trace: Trace, index: int, output: FloatArray) -> FloatArray:
+        """Give no weight to stretched rows on which the true network itself explodes."""
         if not trace.stretched or index not in self.largest:
             return output
-        limit = WILD * self.largest[index]
+        limit = OUTPUT_LIMIT * self.largest[index]
         with np.errstate(invalid="ignore"):
-            wild = ~(np.abs(output) <= limit).all(axis=1)
-        if not wild.any():
+            beyond = ~(np.abs(output) <= limit).all(axis=1)
+        if not beyond.any():
             return output
-        trace.weights, trace.plain = np.where(wild, 0.0, trace.weights), False
+        trace.weights, trace.plain = np.where(beyond, 0.0, trace.weights), False
         return np.clip(np.nan_to_num(output, posinf=limit, neginf=-limit), -limit, limit)
 
 
 Measure = Callable[[Walk, Trace], Sums]
+Values = Callable[[Trace], FloatArray]
 
 
 class Traces:
     """All rows of a sample, with a stretched copy of some, layer after layer.
 
-    A row stretched away from the centre is where a polynomial runs wild first; the true
-    network is asked there too, with a small weight. Whatever is asked of the rows is a sum
+    A row stretched away from the centre is where a polynomial goes wrong first; the true
+    network is asked there too, with a small weight. Whatever is asked of many rows is a sum
     over them, so that they may be kept here, read again for every layer, or lie elsewhere.
     """
 
@@ -207,6 +212,8 @@ class Traces:
             self._kept = list(self._walk.replayed(sample.rows))
         chosen = stretched_batches(sample, summary, order, network.n_features)
         self._stretched = [self._walk.start(batch, STRETCH, share) for batch, share in chosen]
+        self.order = order
+        self.n_rows = summary.n_rows + sum(len(batch.X) for batch, _ in chosen)
 
     def total(self, index: int, measure: Measure) -> Sums:
         """Sum a measure of layer ``index`` over all rows; the stretched ones come last.
@@ -221,6 +228,14 @@ class Traces:
             self._walk.largest[index] = total.largest
         return total + _add_up(self._walk, self._stretched, measure) if self._stretched else total
 
+    def gather(self, values: Values) -> FloatArray:
+        """Stack the values (n, k) of all rows, the stretched ones last: for few rows only."""
+        if self._kept is not None:
+            parts = [values(trace) for trace in self._kept]
+        else:
+            parts = self._sample.over(partial(_gathered, walk=self._walk, values=values), add)
+        return np.concatenate([*parts, *(values(trace) for trace in self._stretched)])
+
     def advance(self, fitted: Network, index: int, expansion: FloatArray) -> None:
         """Take all traces through layer ``index`` (1-based) with its expansion."""
         self._walk.done.append((fitted, expansion))
@@ -230,6 +245,10 @@ class Traces:
 
 def _measured(rows: Rows, walk: Walk, measure: Measure) -> Sums:
     return _add_up(walk, walk.replayed(rows), measure)
+
+
+def _gathered(rows: Rows, walk: Walk, values: Values) -> list[FloatArray]:
+    return [values(trace) for trace in walk.replayed(rows)]
 
 
 def _add_up(walk: Walk, traces: Iterable[Trace], measure: Measure) -> Sums:

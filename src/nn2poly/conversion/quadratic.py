@@ -31,7 +31,7 @@ from nn2poly.conversion.engine import predict_rays
 from nn2poly.conversion.folds import Sample, spread
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.propagation import STRETCH, WILD, stretched_batches, thinned
+from nn2poly.conversion.propagation import OUTPUT_LIMIT, STRETCH, stretched_batches, thinned
 from nn2poly.conversion.rare_inputs import rare_probes
 from nn2poly.conversion.summary import Summary
 from nn2poly.network.network import Network
@@ -103,7 +103,7 @@ class _Left:
 
 
 def _gather(pnet: PolynomialNetwork, network: Network, sample: Sample, summary: Summary) -> _Left:
-    """Collect the rows to fit and, where the network is tame, rows that only it has seen."""
+    """Collect the rows to fit and, where its outputs stay limited, rows only the network saw."""
     batches = sample.over(partial(thinned, stride=1), add)
     index = np.concatenate([batch.index for batch in batches])
     order = np.argsort(index)
@@ -111,20 +111,20 @@ def _gather(pnet: PolynomialNetwork, network: Network, sample: Sample, summary: 
     z = network.to_working(np.concatenate([batch.X for batch in batches])[order])
     weights = np.concatenate([batch.weights for batch in batches])[order]
     truth = network.outputs_by_layer(z)[-1]
-    limit = WILD * np.abs(truth).max(axis=0)
+    limit = OUTPUT_LIMIT * np.abs(truth).max(axis=0)
     parts, origins = [(z, truth, weights)], [np.zeros(0, dtype=np.intp)]
     for batch, share in stretched_batches(sample, summary, pnet.max_order, network.n_features):
-        far, beyond, tame = _tame(network, STRETCH * network.to_working(batch.X), limit)
-        parts.append((far, beyond, share * batch.weights[tame]))
-        origins.append(np.searchsorted(index, batch.index[tame]))
+        far, beyond, kept = _limited(network, STRETCH * network.to_working(batch.X), limit)
+        parts.append((far, beyond, share * batch.weights[kept]))
+        origins.append(np.searchsorted(index, batch.index[kept]))
     rows = np.arange(0, len(z), max(1, len(z) // MIXED_ROWS))
-    mixed, beyond, tame = _tame(network, _mixed(z, rows), limit)
+    mixed, beyond, kept = _limited(network, _mixed(z, rows), limit)
     share = MIXED_SHARE * len(z) / len(rows)
-    parts.append((mixed, beyond, share * weights[rows][tame]))
+    parts.append((mixed, beyond, share * weights[rows][kept]))
     n_judged = sum(len(part) for part, *_ in parts)
     if pnet.max_order > 1:
         # Each counts as a row.
-        far, beyond, _ = _tame(network, rare_probes(network, sample, summary), limit)
+        far, beyond, _ = _limited(network, rare_probes(network, sample, summary), limit)
         parts.append((far, beyond, np.full(len(far), weights.mean())))
     all_z, all_truth, all_weights = (np.concatenate(c) for c in zip(*parts, strict=True))
     found = predict_rays(pnet.network, pnet.expansions, pnet.max_order, all_z).sum(axis=0)
@@ -143,14 +143,14 @@ def _mixed(z: FloatArray, rows: IntArray) -> FloatArray:
     return mixed
 
 
-def _tame(
+def _limited(
     network: Network, z: FloatArray, limit: FloatArray
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
-    """Keep the rows on which the true network itself does not run wild, with its outputs."""
+    """Keep the rows on which the true network's outputs stay within a limit, with the outputs."""
     with np.errstate(all="ignore"):
         outputs = network.outputs_by_layer(z)[-1]
-        tame = np.all(np.abs(outputs) <= limit, axis=1)
-    return z[tame], outputs[tame], tame
+        kept = np.all(np.abs(outputs) <= limit, axis=1)
+    return z[kept], outputs[kept], kept
 
 
 def _same_range(z: FloatArray) -> FloatArray:

@@ -1,8 +1,8 @@
-"""The last refit: what the written terms can still mend, towards the network's outputs.
+"""The last refit: of the written terms, towards the network's outputs.
 
 A calibration fits layer after layer and never sees the terms. Once they are written out, and
 are not too many, a ridge regression of what is left of the network's outputs on the terms
-themselves mends what the layers could not: above all products of one-hot columns. Its
+themselves adds what the layers could not: above all products of one-hot columns. Its
 strength is chosen on held-out folds, and it is left out unless it helps there.
 """
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.folds import FOLDS, Batch, Rows
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.propagation import STRETCH, WILD, stretched_batches
+from nn2poly.conversion.propagation import OUTPUT_LIMIT, STRETCH, stretched_batches
 from nn2poly.conversion.summary import Summary
 from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.polynomial import Polynomial
@@ -28,7 +28,7 @@ from nn2poly.network.network import Network
 MAX_TERMS, ALL_FOLDS_TERMS = 2_000, 600
 # Ridge strengths tried, relative to terms of unit size.
 RIDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-# Rows that are needed, in all and for each term: with fewer, free terms run wild beyond them.
+# Rows that are needed, in all and for each term: with fewer, free terms explode beyond them.
 MIN_ROWS, ROWS_PER_TERM = 1_000, 4
 # The refit stays if it lowers the held-out error at least so much.
 GAIN = 0.1
@@ -105,10 +105,11 @@ class _Left:
         X = summary.center + factor * (batch.X - summary.center)
         with np.errstate(all="ignore"):
             truth = self._truth(X)
-            tame = (np.abs(truth) <= WILD * np.abs(self._truth(batch.X)).max(axis=0)).all(axis=1)
-        weights = np.where(tame, share * batch.weights, 0.0)
+            limit = OUTPUT_LIMIT * np.abs(self._truth(batch.X)).max(axis=0)
+            kept = (np.abs(truth) <= limit).all(axis=1)
+        weights = np.where(kept, share * batch.weights, 0.0)
         total = self.moments(Rows(lambda: iter(()), hold_out=False))
-        self._add(total, X, weights, batch.ends, np.where(tame[:, None], truth, 0.0))
+        self._add(total, X, weights, batch.ends, np.where(kept[:, None], truth, 0.0))
         return total
 
     def _truth(self, X: FloatArray) -> FloatArray:

@@ -6,7 +6,8 @@ number; leaving a fold out is a subtraction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +16,19 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 
 # Ridge strengths tried for the activations, relative to power columns of unit size, and for
-# the weights, relative to the mean eigenvalue.
+# the weights, relative to the mean eigenvalue: powers of ten, from hardly any shrinkage to hardly
+# any change, chosen on seeds 0 to 5 of `benchmarks/calibration.py`, which reports on others.
 ACTIVATION_RIDGES = (1e-9, 1e-6, 1e-4, 1e-3, 1e-2)
 WEIGHT_RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-# The strongest ridge whose held-out error is within this of the best is taken.
+# The strongest ridge whose held-out error is within this of the best is taken: a matter of taste,
+# well below the differences between folds.
 SLACK = 0.01
-# A potential that varies less than this, relative to its summands, is a rounding error.
+# Beyond so many columns, so many folds are judged: each costs an eigendecomposition. On networks
+# of 1,024 and 2,048 neurons (the wide table of `benchmarks/calibration.py`) that halves the time,
+# and R² moves by less than 0.0005.
+MANY_COLUMNS, MANY_COLUMNS_FOLDS = 300, 2
+# A potential that varies less than this, relative to its summands, is a rounding error: the unit
+# rounding 2e-16 times some thousand summands.
 DEAD = 1e-12
 # A neuron whose values vary less than this, relative to their size, is constant.
 CONSTANT = 1e-12
@@ -71,9 +79,11 @@ def fit_activations(
     return np.ascontiguousarray(result.T)
 
 
-def judged_folds(n_folds: int) -> int:
+def judged_folds(n_folds: int, n_columns: int) -> int:
     """Judge on every fold in turn; of two, the second is only what is left of a large sample."""
-    return n_folds if n_folds > 2 else 1
+    if n_folds <= 2:
+        return 1
+    return n_folds if n_columns <= MANY_COLUMNS else MANY_COLUMNS_FOLDS
 
 
 def _held_out_error(
@@ -81,7 +91,7 @@ def _held_out_error(
 ) -> FloatArray:
     """Sum the squared errors (h,) on each fold of the fit to the others."""
     error = np.zeros(total.shape[0])
-    for fold in moments[: judged_folds(len(moments))]:
+    for fold in moments[: judged_folds(len(moments), moments.shape[-1])]:
         if fold[0, 0, 0] > 0 and total[0, 0, 0] > fold[0, 0, 0]:
             coefficients = _ridge(total - fold, ridge, dead)
             residual = np.concatenate([-coefficients, np.ones((len(error), 1))], axis=1)
@@ -96,7 +106,7 @@ def _ridge(moments: FloatArray, ridge: float, dead: FloatArray) -> FloatArray:
     weight = moments[0, 0, 0]
     gram, target = moments[:, :q, :q] / weight, moments[:, :q, q] / weight
     size = np.sqrt(np.maximum(np.einsum("haa->ha", gram), 0.0))
-    # A column of rounding errors gets no coefficient instead of a wild one.
+    # A column of rounding errors gets no coefficient instead of a huge one.
     size = np.where(size > dead, size, np.inf)
     diagonal = np.full(q, ridge + 1e-13)
     diagonal[0] = 1e-13
@@ -106,7 +116,12 @@ def _ridge(moments: FloatArray, ridge: float, dead: FloatArray) -> FloatArray:
 
 
 def fit_weights(
-    gram: FloatArray, cross: FloatArray, square: FloatArray, unit: FloatArray
+    gram: FloatArray,
+    cross: FloatArray,
+    square: FloatArray,
+    unit: FloatArray,
+    *,
+    n_inputs: int | None = None,
 ) -> FloatArray | None:
     """Fit a change of weights to what is left of the true potentials.
 
@@ -117,40 +132,88 @@ def fit_weights(
         [1, a_1 … a_k] with themselves, with the residual potentials, and of the latter.
     unit
         Array (h,): the unit in which the error of each potential counts.
+    n_inputs
+        Inputs of the layer when a_1 … a_k are coordinates in a basis of them; k by default.
 
     Returns
     -------
     array (k + 1, h), the change of bias (row 0) and weights
         None when no ridge strength beats leaving them alone on the held-out folds.
     """
+    n_inputs = n_inputs or gram.shape[-1] - 1
     total, crossed = gram.sum(axis=0), cross.sum(axis=0)
     errors, alone = np.zeros(len(WEIGHT_RIDGES)), 0.0
     folds = list(zip(gram, cross, square, strict=True))
-    for fold_gram, fold_cross, fold_square in folds[: judged_folds(len(folds))]:
-        if not 0 < fold_gram[0, 0] < total[0, 0]:
-            continue
-        alone += float((fold_square / unit).sum())
-        for i, change in enumerate(_ridge_path(total - fold_gram, crossed - fold_cross)):
-            fitted = (change * (fold_gram @ change - 2 * fold_cross)).sum(axis=0)
-            errors[i] += float(((fold_square + fitted) / unit).sum())
+    for fold in folds[: judged_folds(len(folds), gram.shape[-1])]:
+        if 0 < fold[0][0, 0] < total[0, 0]:
+            alone += float((fold[2] / unit).sum())
+            errors += _ridge_path(total - fold[0], crossed - fold[1], n_inputs).errors(*fold, unit)
     best = int(errors.argmin())
     if not errors[best] < alone:
         return None
-    return next(_ridge_path(total, crossed, WEIGHT_RIDGES[best : best + 1]))
+    return _ridge_path(total, crossed, n_inputs).change(WEIGHT_RIDGES[best])
 
 
-def _ridge_path(
-    gram: FloatArray, cross: FloatArray, ridges: Sequence[float] = WEIGHT_RIDGES
-) -> Iterator[FloatArray]:
-    """Solve for every ridge strength from one eigendecomposition; the bias is not shrunk."""
+@dataclass(frozen=True)
+class _RidgePath:
+    """The ridge regressions of all strengths, from one eigendecomposition; the bias is not shrunk.
+
+    Parameters
+    ----------
+    center, level
+        Arrays (k,) and (h,): means of the inputs, and of what is fitted.
+    values, vectors
+        Arrays (r,) and (k, r): eigenvalues above rounding of the centred inputs' moments.
+    projected
+        Array (r, h): what is fitted, along the vectors.
+    size
+        The mean eigenvalue over all inputs, to which strengths are relative.
+    """
+
+    center: FloatArray
+    level: FloatArray
+    values: FloatArray
+    vectors: FloatArray
+    projected: FloatArray
+    size: float
+
+    def change(self, ridge: float) -> FloatArray:
+        """Solve for one strength: array (k + 1, h)."""
+        slopes = self.vectors @ (self._inverse(ridge)[:, None] * self.projected)
+        return np.vstack([self.level - self.center @ slopes, slopes])
+
+    def errors(
+        self, gram: FloatArray, cross: FloatArray, square: FloatArray, unit: FloatArray
+    ) -> FloatArray:
+        """Sum the squared errors on other rows, by their moments, for every strength.
+
+        Slopes are linear in the r inverse eigenvalues d, so the error is a quadratic d·A·d -
+        2 b·d + c, summed over the h outputs once for all strengths.
+        """
+        weight, offset = gram[0, 0], gram[0, 1:] - gram[0, 0] * self.center
+        centred = gram[1:, 1:] - np.outer(gram[0, 1:], self.center) - np.outer(self.center, offset)
+        crossed = cross[1:] - np.outer(self.center, cross[0]) - np.outer(offset, self.level)
+        constant = float(
+            ((square + self.level * (weight * self.level - 2 * cross[0])) / unit).sum()
+        )
+        scaled = self.projected / unit
+        linear = (scaled * (self.vectors.T @ crossed)).sum(axis=1)
+        quadratic = (self.vectors.T @ centred @ self.vectors) * (scaled @ self.projected.T)
+        inverses = (self._inverse(ridge) for ridge in WEIGHT_RIDGES)
+        return np.array([constant + d @ (quadratic @ d - 2 * linear) for d in inverses])
+
+    def _inverse(self, ridge: float) -> FloatArray:
+        return 1.0 / (self.values + ridge * self.size)
+
+
+def _ridge_path(gram: FloatArray, cross: FloatArray, n_inputs: int) -> _RidgePath:
+    """Decompose the moments (k + 1, k + 1) of the inputs; project those (k + 1, h) with them."""
     weight = gram[0, 0]
-    mean = gram[0, 1:] / weight
-    centred = gram[1:, 1:] - weight * np.outer(mean, mean)
-    values, vectors = np.linalg.eigh(centred)
+    center = gram[0, 1:] / weight
+    values, vectors = np.linalg.eigh(gram[1:, 1:] - weight * np.outer(center, center))
     # Below rounding there is nothing to learn from: such directions keep their weights.
-    values = np.where(values > 1e-14 * np.trace(gram[1:, 1:]), values, 0.0)
-    projected = vectors.T @ (cross[1:] - np.outer(mean, cross[0]))
-    for ridge in ridges:
-        shrunk = np.where(values > 0, values + ridge * values.mean(), np.inf)
-        slopes = vectors @ (projected / shrunk[:, None])
-        yield np.vstack([cross[0] / weight - mean @ slopes, slopes])
+    used = values > 1e-14 * np.trace(gram[1:, 1:])
+    values, vectors = values[used], vectors[:, used]
+    projected = vectors.T @ (cross[1:] - np.outer(center, cross[0]))
+    size = float(values.sum()) / n_inputs
+    return _RidgePath(center, cross[0] / weight, values, vectors, projected, size)
