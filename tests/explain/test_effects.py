@@ -195,16 +195,6 @@ def test_independent_binaries_of_few_rows_are_no_factor():
     assert explain.marginal_effects(poly, rows * 5).kinds == ("reference", "'a' → this")
 
 
-def test_features_that_share_a_term_are_no_factor_however_many_rows():
-    poly = n2p.Polynomial.from_terms(["a", "b", "c", "a b c"], [2.0, 3.0, 0.0, 4.0], list("abc"))
-    rows = np.column_stack([np.tile([[0.0, 1.0], [1.0, 0.0]], (20, 1)), np.linspace(0, 1, 40)])
-    found = explain.marginal_effects(poly, rows)
-    assert found.kinds == ("0 → 1", "0 → 1", "slope")
-    np.testing.assert_allclose(found.values[:, 0, 0], 2 + 4 * rows[:, 1] * rows[:, 2])
-    zero = n2p.Polynomial.from_terms(["a", "b", "a b"], [2.0, 3.0, 0.0], list("abc"))
-    assert explain.marginal_effects(zero, rows).kinds[0] == "reference"
-
-
 def test_a_level_that_is_never_seen_joins_no_factor():
     """z is 0 or 1 at the ends and no term holds a square: one value is enough to be binary."""
     poly = n2p.Polynomial.from_terms(

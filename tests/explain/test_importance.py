@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import nn2poly as n2p
-from nn2poly.explain import products
-from nn2poly.explain.importance import term_deviations
 from nn2poly.explain.spread import Spread
+from nn2poly.formula import deviations
+from nn2poly.formula.deviations import term_deviations
 
 
 def test_deviations_are_those_of_the_contributions(monkeypatch):
@@ -17,7 +17,7 @@ def test_deviations_are_those_of_the_contributions(monkeypatch):
     X = rng.normal(size=(101, 3))
     expected = poly.contributions(X).std(axis=0)
     np.testing.assert_allclose(term_deviations(poly, X), expected, rtol=1e-12, atol=1e-15)
-    monkeypatch.setattr(products, "BATCH_BYTES", 1)
+    monkeypatch.setattr(deviations, "NUMBERS", 1)
     np.testing.assert_allclose(term_deviations(poly, X), expected, rtol=1e-12, atol=1e-15)
 
 

@@ -70,7 +70,7 @@ def test_rows_off_the_scale_are_counted_and_kept_at_the_edge(rows):
 def test_rows_outside_the_calibrated_range_are_counted(network, taylor, rows):
     from dataclasses import replace
 
-    narrow = replace(taylor, low=rows.min(axis=0), high=rows.max(axis=0))
+    narrow = replace(taylor, inputs=taylor.inputs.seen(rows.min(axis=0), rows.max(axis=0)))
     text = plots.diagonal(network, narrow, 1.5 * rows).texts[0].get_text()
     assert f"{narrow.count_outside(1.5 * rows)} outside" in text
 

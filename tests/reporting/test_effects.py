@@ -111,7 +111,8 @@ def test_factors_are_runs_of_columns_of_which_always_one_is_high():
 
 
 def test_few_rows_make_no_factor():
-    assert detect_indicators(Inputs.of(None, 1), np.array([[0.0], [1.0]])).indicators() == []
+    X = np.array([[0.0, 1.0], [1.0, 0.0]])
+    assert detect_indicators(Inputs.of(None, 2), X).indicators() == [(0,), (1,)]
 
 
 def test_the_typical_row_is_a_row_that_can_be():

@@ -278,7 +278,7 @@ def test_too_many_coefficients_are_refused_with_the_remedy(network, X):
 
 
 def test_something_else_than_a_polynomial_is_said(network, X):
-    with pytest.raises(InvalidInputError, match="not a polynomial"):
+    with pytest.raises(InvalidInputError, match="Only an explicit polynomial"):
         n2p.report(network, network, X)
 
 

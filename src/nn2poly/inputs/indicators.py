@@ -7,7 +7,7 @@ Readers that know the factors of their model have put them into its `Inputs`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 import numpy as np
@@ -87,7 +87,8 @@ def group_indicators(inputs: Inputs, found: Occurrences) -> Inputs:
 def detect_indicators(inputs: Inputs, X: FloatArray) -> Inputs:
     """Find the indicators among features (n, p), unless the inputs know theirs.
 
-    Indicators are 0 and 1, or the two ends of the range that a conversion saw.
+    Indicators are 0 and 1, or the two ends of the range that a conversion saw. A few rows make
+    no factor.
 
     Examples
     --------
@@ -96,12 +97,19 @@ def detect_indicators(inputs: Inputs, X: FloatArray) -> Inputs:
     >>> [(column.name, column.kind) for column in found.columns]
     [('sex', 'factor'), ('age', 'number')]
     """
-    if inputs.indicators() or len(X) < MIN_ROWS:
+    if inputs.indicators():
         return inputs
-    zeros, ones = np.zeros(inputs.n_features), np.ones(inputs.n_features)
-    low, high = (zeros, ones) if inputs.low is None or inputs.high is None else inputs.ends()
+    low, high = inputs.ends()
+    found = count_occurrences([X], low, high)
+    both = (found.high_count > 0) & (found.high_count < len(X))
+    if inputs.low is not None:
+        # One value is enough where the formula is written in indicators.
+        both |= (inputs.to_working(low) == 0.0) & (inputs.to_working(high) == 1.0)
+    found = replace(found, is_binary=found.is_binary & both)
     seen = inputs if inputs.low is not None else inputs.seen(X.min(axis=0), X.max(axis=0))
-    return group_indicators(seen, count_occurrences([X], low, high))
+    if len(X) < MIN_ROWS:
+        return grouped(seen, [(j,) for j in np.flatnonzero(found.is_binary).tolist()])
+    return group_indicators(seen, found)
 
 
 def grouped(inputs: Inputs, groups: Sequence[Group]) -> Inputs:
@@ -113,7 +121,8 @@ def _one_hot_run(features: list[int], found: Occurrences) -> list[int]:
     """Extend from the first feature while no two are high together and until always one is."""
     run, covered = [features[0]], found.high_count[features[0]]
     for j in features[1:]:
-        if j != run[-1] + 1 or found.together[j, run].any():
+        # A feature that is never high excludes every other, which says nothing.
+        if j != run[-1] + 1 or found.together[j, run].any() or not found.high_count[j]:
             break
         run.append(j)
         covered += found.high_count[j]
