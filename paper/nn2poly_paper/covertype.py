@@ -25,12 +25,7 @@ from nn2poly_paper.covertype_data import (
     read_published,
 )
 from nn2poly_paper.covertype_figures import draw
-from nn2poly_paper.covertype_rows import (
-    agreement_rows,
-    coefficient_rows,
-    confusion_rows,
-    mse_rows,
-)
+from nn2poly_paper.covertype_rows import agreement_rows, coefficient_rows, confusion_rows, mse_rows
 from nn2poly_paper.ensembles import KINDS, Kind, kind_name, pack, unpack
 from nn2poly_paper.experiment import Experiment, Findings
 from nn2poly_paper.measure import convert_both, outputs

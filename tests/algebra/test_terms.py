@@ -12,16 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nn2poly.algebra.coordinates import substitute
-from nn2poly.algebra.terms import (
-    Graded,
-    Listed,
-    collect,
-    is_nearly_full,
-    offsets,
-    patterns,
-    substitute_listed,
-)
+from nn2poly.algebra.substitution import patterns, substitute, substitute_listed
+from nn2poly.algebra.terms import Graded, Listed, collect, is_nearly_full, offsets
 from nn2poly.errors import TooManyTermsError
 
 

@@ -7,13 +7,7 @@ import pytest
 from scipy.stats import binom, expon, t
 
 import nn2poly as n2p
-from nn2poly.assess.guarantee import (
-    CONFIDENCE,
-    COVERAGE,
-    guarantee,
-    order_statistic,
-    rows_needed,
-)
+from nn2poly.assess.guarantee import CONFIDENCE, COVERAGE, guarantee, order_statistic, rows_needed
 from nn2poly.formula.polynomial import Polynomial
 
 LEVELS = [(0.95, 0.99), (0.9, 0.9), (0.99, 0.95), (0.8, 0.5), (0.51, 0.3)]

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 from nn2poly.algebra.monomials import count_terms, monomials
 from nn2poly.algebra.terms import Graded, Listed, offsets
 from nn2poly.formula import evaluate
-from nn2poly.formula.evaluate import (
-    evaluate_blocks,
-    evaluate_terms,
-    next_features,
-    term_values,
-)
+from nn2poly.formula.evaluate import evaluate_blocks, evaluate_terms, next_features, term_values
 from nn2poly.formula.polynomial import Polynomial
 
 shapes = st.tuples(st.integers(1, 6), st.integers(0, 5), st.integers(1, 4), st.integers(1, 40))

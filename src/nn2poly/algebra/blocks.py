@@ -7,9 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from nn2poly.algebra.graded import (
-    Blocks,
-)
+from nn2poly.algebra.graded import Blocks
 from nn2poly.algebra.monomials import count_degree, product_ranks, product_slices, starts
 from nn2poly.arrays import FloatArray
 

@@ -19,13 +19,8 @@ from typing import Protocol
 
 import numpy as np
 
-from nn2poly.algebra.graded import (
-    Blocks,
-)
-from nn2poly.algebra.monomials import (
-    product_ranks,
-    starts,
-)
+from nn2poly.algebra.graded import Blocks
+from nn2poly.algebra.monomials import product_ranks, starts
 from nn2poly.arrays import FloatArray, IntArray
 
 # Bytes of one slice of a matrix product before it is scattered: stays near the cache.

@@ -12,9 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from nn2poly.algebra.graded import (
-    Blocks,
-)
+from nn2poly.algebra.graded import Blocks
 from nn2poly.arrays import FloatArray, IntArray
 
 # Numbers of a product before it is summed.

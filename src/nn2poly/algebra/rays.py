@@ -7,10 +7,7 @@ passes and never sees a monomial.
 
 from __future__ import annotations
 
-from nn2poly.algebra.graded import (
-    Blocks,
-    sum_of_products,
-)
+from nn2poly.algebra.graded import Blocks, sum_of_products
 from nn2poly.arrays import FloatArray
 
 

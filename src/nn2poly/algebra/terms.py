@@ -11,15 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, product
-from math import comb, prod
+from itertools import accumulate
 from typing import Any, overload
 
 import numpy as np
 
 from nn2poly.algebra.monomials import count_degree, count_terms, monomials, rank, unrank
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.memory import check_terms
 
 Term = tuple[int, ...]
 # Rows (n, d) of sorted feature indices, and what belongs to each, (n, …).
@@ -326,115 +324,3 @@ def _merged(found: list[Rows], degree: int, n_columns: int) -> Rows:
     first = np.flatnonzero(new)
     sums = np.add.reduceat(values[order], first, axis=0) if len(first) else values
     return rows[first], sums
-
-
-def patterns(rows: IntArray) -> Iterator[tuple[IntArray, IntArray, tuple[int, ...]]]:
-    """Group terms of one degree by their exponents.
-
-    Parameters
-    ----------
-    rows
-        Array (n, degree) of sorted feature indices.
-
-    Yields
-    ------
-    places (m,) of the terms of a group, their distinct variables (m, k), and the k
-    exponents that they share
-
-    Examples
-    --------
-    >>> for group in patterns(np.array([[0, 0], [0, 1], [1, 1]])):
-    ...     print(group)
-    (array([0, 2]), array([[0],
-           [1]]), (2,))
-    (array([1]), array([[0, 1]]), (1, 1))
-    """
-    n, degree = rows.shape
-    begins = np.ones((n, degree), dtype=bool)
-    begins[:, 1:] = rows[:, 1:] != rows[:, :-1]
-    kinds, which = np.unique(begins, axis=0, return_inverse=True) if degree else (begins[:1], 0)
-    for number, kind in enumerate(kinds):
-        places = np.flatnonzero(np.broadcast_to(which, (n,)) == number)
-        first = np.flatnonzero(kind)
-        exponents = tuple(np.diff([*first.tolist(), degree]).tolist())
-        yield places, rows[places][:, first], exponents
-
-
-def substitute_listed(
-    terms: Terms, coefficients: FloatArray, factor: FloatArray, shift: FloatArray
-) -> tuple[Listed, FloatArray]:
-    """Rewrite P(z) in z' where ``z = factor * z' + shift``, term by term.
-
-    A term becomes its divisors: Π (f_j z_j + s_j)^a_j = Σ_b Π C(a_j, b_j) s_j^(a_j - b_j) f_j^b_j
-    z_j^b_j. The cost is that of the divisors; `coordinates.substitute` serves the graded basis.
-
-    Parameters
-    ----------
-    terms, coefficients
-        Any terms, and an array (n_terms, n_outputs).
-    factor, shift
-        Arrays (p,).
-
-    Examples
-    --------
-    z² with z = 2 z' + 1 is 1 + 4 z' + 4 z'²:
-
-    >>> square = Listed.of([(0, 0)], 1)
-    >>> substitute_listed(square, np.ones((1, 1)), np.array([2.0]), np.array([1.0]))[1].ravel()
-    array([1., 4., 4.])
-    """
-    groups = [
-        (variables, exponents, coefficients[here][places])
-        for here, rows in terms.by_degree()
-        for places, variables, exponents in patterns(rows)
-    ]
-    kept = [_kept(variables, exponents, shift) for variables, exponents, _ in groups]
-    n = sum(
-        len(group[0]) * prod(map(len, powers)) for group, powers in zip(groups, kept, strict=True)
-    )
-    check_terms(
-        n,
-        24 * n * (terms.max_order + coefficients.shape[1]),
-        what="This polynomial in other coordinates",
-        remedy="drop the longest terms first: truncate or prune",
-    )
-    parts = [
-        part
-        for (variables, exponents, values), powers in zip(groups, kept, strict=True)
-        for part in _divisors(variables, exponents, powers, values, factor, shift)
-    ]
-    return collect(parts, terms.n_features, coefficients.shape[1], terms.max_order)
-
-
-def _kept(variables: IntArray, exponents: tuple[int, ...], shift: FloatArray) -> list[range]:
-    """List the powers that each variable of terms (m, k) may have in a divisor.
-
-    A variable that is not shifted keeps its own: no divisor without it.
-    """
-    moved = np.any(shift[variables] != 0.0, axis=0).tolist()
-    return [range(0 if some else a, a + 1) for a, some in zip(exponents, moved, strict=True)]
-
-
-def _divisors(
-    variables: IntArray,
-    exponents: tuple[int, ...],
-    kept: list[range],
-    coefficients: FloatArray,
-    factor: FloatArray,
-    shift: FloatArray,
-) -> Iterator[Rows]:
-    """Multiply terms (m, k) of the same exponents out: their divisors, degree by degree."""
-    powers = np.array(list(product(*kept)), dtype=np.intp)
-    weight = np.ones((len(variables), len(powers)))
-    for j, a, b in zip(variables.T, exponents, powers.T, strict=True):
-        binomials = np.array([float(comb(a, c)) for c in range(a + 1)])
-        weight *= binomials[b] * shift[j, None] ** (a - b) * factor[j, None] ** b
-    degrees = powers.sum(axis=1)
-    for degree in np.unique(degrees).tolist():
-        here = np.flatnonzero(degrees == degree)
-        # Which of the k variables stands where in the divisor.
-        numbers = np.tile(np.arange(len(kept)), len(here))
-        slots = np.repeat(numbers, powers[here].ravel()).reshape(len(here), degree)
-        term, divisor = np.nonzero(weight[:, here])
-        values = coefficients[term] * weight[term, here[divisor]][:, None]
-        yield variables[term[:, None], slots[divisor]], values

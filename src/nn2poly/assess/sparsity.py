@@ -15,9 +15,9 @@ from nn2poly.assess.fidelity import mean_r2
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.evaluate import term_values
+from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import term_name
+from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import as_matrix, matching_names
 from nn2poly.network.readers import read_network
 from nn2poly.tables import Table

@@ -13,11 +13,7 @@ from nn2poly.arguments import listed
 from nn2poly.cli.extras import missing_library
 from nn2poly.cli.pt2 import load_pt2
 from nn2poly.cli.trusted import LOADERS, open_trusted
-from nn2poly.errors import (
-    NN2PolyError,
-    StorageError,
-    UnsupportedModelError,
-)
+from nn2poly.errors import NN2PolyError, StorageError, UnsupportedModelError
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 

@@ -9,11 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.folds import (
-    MIN_ROWS_TO_HOLD_OUT,
-    Rows,
-    chunks,
-)
+from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, Rows, chunks
 from nn2poly.errors import InvalidInputError
 from nn2poly.network.network import Network
 from nn2poly.streams import dask_parts

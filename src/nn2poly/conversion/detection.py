@@ -13,7 +13,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.conversion.folds import Rows, Sample
 from nn2poly.conversion.summary import Summary
 from nn2poly.errors import InvalidInputError
-from nn2poly.formula.terms import parse_term
+from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.indicators import (
     Group,

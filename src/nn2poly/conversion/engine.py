@@ -14,13 +14,7 @@ import numpy as np
 from nn2poly.algebra.blocks import BlockProduct
 from nn2poly.algebra.contraction import Block, Products, Share, Whole
 from nn2poly.algebra.divisors import divisor_powers
-from nn2poly.algebra.graded import (
-    Blocks,
-    Powers,
-    at_degree,
-    combine,
-    compose,
-)
+from nn2poly.algebra.graded import Blocks, Powers, at_degree, combine, compose
 from nn2poly.algebra.rays import ray_powers
 from nn2poly.algebra.symmetric import Cubes, Squares
 from nn2poly.arrays import FloatArray

@@ -11,14 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.graded import (
-    Blocks,
-    at_degree,
-)
-from nn2poly.algebra.monomials import (
-    count_degree,
-    count_terms,
-)
+from nn2poly.algebra.graded import Blocks, at_degree
+from nn2poly.algebra.monomials import count_degree, count_terms
 from nn2poly.algebra.terms import Graded
 from nn2poly.arguments import check_count, check_order
 from nn2poly.arrays import FloatArray, IntArray
@@ -42,7 +36,7 @@ from nn2poly.formula.document import Document, Stream
 from nn2poly.formula.evaluate import check_batch, check_precision
 from nn2poly.formula.polynomial import LayerPolynomials, Polynomial, open_mapped
 from nn2poly.formula.ranking import ranked_table
-from nn2poly.formula.terms import output_index, parse_term
+from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.inputs import Inputs
 from nn2poly.memory import check_terms
 from nn2poly.network.network import Network

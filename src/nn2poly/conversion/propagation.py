@@ -16,14 +16,7 @@ from nn2poly.algebra.graded import Blocks, combine
 from nn2poly.algebra.rays import ray_powers
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.engine import affine
-from nn2poly.conversion.folds import (
-    FOLDS,
-    Batch,
-    LocalSample,
-    Rows,
-    Sample,
-    sorted_batch,
-)
+from nn2poly.conversion.folds import FOLDS, Batch, LocalSample, Rows, Sample, sorted_batch
 from nn2poly.conversion.summary import Summary
 from nn2poly.network.network import Network
 

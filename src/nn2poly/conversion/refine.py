@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nn2poly.algebra.terms import substitute_listed
+from nn2poly.algebra.substitution import substitute_listed
 from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.folds import spread
 from nn2poly.conversion.polynomial_network import PolynomialNetwork

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nn2poly.algebra.monomials import (
-    rank,
-    unrank,
-)
+from nn2poly.algebra.monomials import rank, unrank
 from nn2poly.algebra.terms import offsets
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.correction import Correction

@@ -22,7 +22,7 @@ from nn2poly.cards import FidelityCard
 from nn2poly.conversion.convert import convert
 from nn2poly.estimators.weights import weight_name
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import term_name
+from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import as_matrix, frame_columns, matching_names
 
 # What to do with rows outside the range that the conversion saw.

@@ -12,18 +12,13 @@ b               1.000
 
 from nn2poly.explain.anova import Anova, anova
 from nn2poly.explain.bounds import Bounds, Monotonicity, bounds, monotonicity
-from nn2poly.explain.dependence import (
-    IndividualCurves,
-    PartialDependence,
-    ice,
-    partial_dependence,
-)
+from nn2poly.explain.dependence import IndividualCurves, PartialDependence, ice, partial_dependence
 from nn2poly.explain.derivatives import derivative, gradients
 from nn2poly.explain.effects import MarginalEffects, marginal_effects
 from nn2poly.explain.ensemble import Ensemble, ensemble
 from nn2poly.explain.explanation_ensemble import ExplanationEnsemble
+from nn2poly.explain.feature_importance import importance
 from nn2poly.explain.friedman import FriedmanH, friedman_h
-from nn2poly.explain.importance import importance
 from nn2poly.explain.interactions import Interactions, interactions
 from nn2poly.explain.local import LocalComparison, compare_local
 from nn2poly.explain.shapley import ShapleyValues, shapley

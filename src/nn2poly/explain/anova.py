@@ -16,16 +16,16 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import UnknownTermError
-from nn2poly.explain.formulas import known_range
+from nn2poly.explain.factor_products import BATCH_BYTES, add_rows, collected, merged
 from nn2poly.explain.games import Subset, SubsetSums, number_subsets
-from nn2poly.explain.products import BATCH_BYTES, add_rows, collected, merged
 from nn2poly.explain.rewriting import as_polynomial, centred, shifted, some
 from nn2poly.explain.rows import checked_population, checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import ranked_table, shown, subset_name
+from nn2poly.explain.written import known_range
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.terms import parse_term
+from nn2poly.formula.term_names import parse_term
 from nn2poly.tables import Table
 
 # Terms of one number of players are written in orthonormal functions when that gives at most so

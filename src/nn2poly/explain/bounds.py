@@ -21,10 +21,10 @@ from nn2poly.explain.enclosures import (
     rounding_slack,
     witnesses,
 )
-from nn2poly.explain.formulas import plain
 from nn2poly.explain.summaries import how_many, shown
+from nn2poly.explain.written import plain
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import output_index, parse_term
+from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.tables import Table
 
 

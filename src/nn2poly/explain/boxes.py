@@ -10,10 +10,10 @@ import numpy as np
 from nn2poly.arguments import per_feature, real_array
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.formulas import check_explained, known_range
 from nn2poly.explain.rows import row_parts
+from nn2poly.explain.written import check_explained, known_range
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.terms import parse_term
+from nn2poly.formula.term_names import parse_term
 
 
 def read_box(poly: Formula, box: Any, data: Any) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import shown
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.terms import parse_term
+from nn2poly.formula.term_names import parse_term
 from nn2poly.memory import check_terms
 from nn2poly.tables import Table
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.formulas import check_explained, written
-from nn2poly.explain.products import Sums, collected, merged
+from nn2poly.explain.factor_products import Sums, collected, merged
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable, separable
+from nn2poly.explain.written import check_explained, written
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.terms import parse_term
+from nn2poly.formula.term_names import parse_term
 from nn2poly.memory import check_terms
 
 

@@ -16,7 +16,7 @@ from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import how_many, shown
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.terms import output_index, parse_term
+from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.tables import Table
 

@@ -19,7 +19,7 @@ from math import comb
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.formulas import evaluate, plain
+from nn2poly.explain.written import evaluate, plain
 from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.outputs import Outputs

@@ -14,12 +14,12 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.alignment import check_features, check_same, deviation, stability
 from nn2poly.explain.explanation_ensemble import ExplanationEnsemble, has_values, side_by_side
-from nn2poly.explain.formulas import union_of_terms
 from nn2poly.explain.summaries import shown
+from nn2poly.explain.written import union_of_terms
+from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import is_formula
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import output_index, term_name
+from nn2poly.formula.term_names import output_index, term_name
 from nn2poly.tables import Table
 
 

@@ -13,8 +13,8 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.alignment import check_same, deviation, stability
 from nn2poly.explain.summaries import how_many, subset_name
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import output_index
+from nn2poly.formula.largest import largest
+from nn2poly.formula.term_names import output_index
 from nn2poly.tables import Table
 
 # What explanations must share, as far as they have it, and how messages call it.

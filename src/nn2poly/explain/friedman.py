@@ -15,9 +15,9 @@ from nn2poly.explain.rows import checked_population
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.spread import Spread, player_variances
 from nn2poly.explain.summaries import how_many, subset_name
+from nn2poly.formula.largest import largest
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import output_index
+from nn2poly.formula.term_names import output_index
 from nn2poly.tables import Table
 
 

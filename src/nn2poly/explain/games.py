@@ -21,7 +21,7 @@ from math import comb
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.explain.products import Sums, collected, distinct, row_codes
+from nn2poly.explain.factor_products import Sums, collected, distinct, row_codes
 from nn2poly.explain.separable import Separable
 from nn2poly.memory import check_terms
 

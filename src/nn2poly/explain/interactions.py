@@ -16,7 +16,7 @@ from nn2poly.explain.rows import read_population, read_rows, warn_once
 from nn2poly.explain.separable import separable
 from nn2poly.explain.summaries import ranked_table, shown, subset_name
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.terms import output_index, parse_term
+from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.tables import Table
 
 

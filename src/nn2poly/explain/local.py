@@ -14,11 +14,11 @@ from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.conversion.convert import convert
 from nn2poly.explain.alignment import check_features
-from nn2poly.explain.formulas import check_explained, union_of_terms
 from nn2poly.explain.summaries import shown
+from nn2poly.explain.written import check_explained, union_of_terms
+from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import output_index, term_name
+from nn2poly.formula.term_names import output_index, term_name
 from nn2poly.network.readers import read_network
 from nn2poly.tables import Table
 

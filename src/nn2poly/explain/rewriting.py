@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.explain.formulas import written
-from nn2poly.explain.products import Products, add_rows, distinct, merged, row_batches
+from nn2poly.explain.factor_products import Products, add_rows, distinct, merged, row_batches
 from nn2poly.explain.separable import Condition, Factor, Separable
+from nn2poly.explain.written import written
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
 from nn2poly.memory import check_terms

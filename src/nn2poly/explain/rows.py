@@ -9,7 +9,7 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.formulas import check_explained, known_range
+from nn2poly.explain.written import check_explained, known_range
 from nn2poly.formula.protocol import Formula
 from nn2poly.inputs import outside_range, warn_outside
 from nn2poly.streams import dask_parts, is_dask, open_stream, read_evenly

@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
-from nn2poly.explain.formulas import check_explained
-from nn2poly.explain.products import Products, Values, distinct, merged
+from nn2poly.explain.factor_products import Products, Values, distinct, merged
+from nn2poly.explain.written import check_explained
 from nn2poly.formula.protocol import Formula
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs

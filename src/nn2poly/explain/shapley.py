@@ -17,7 +17,7 @@ from nn2poly.explain.rows import read_population, read_rows, warn_once
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import ranked_table, shown
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.terms import output_index
+from nn2poly.formula.term_names import output_index
 from nn2poly.memory import check_terms
 from nn2poly.network.readers import read_network
 from nn2poly.tables import Table

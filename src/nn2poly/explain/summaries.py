@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import output_index
+from nn2poly.formula.largest import largest
+from nn2poly.formula.term_names import output_index
 from nn2poly.tables import Table
 
 Kind = TypeVar("Kind")

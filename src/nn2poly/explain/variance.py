@@ -12,9 +12,9 @@ from nn2poly.explain.anova import Anova, anova
 from nn2poly.explain.games import Subset
 from nn2poly.explain.rows import read_population
 from nn2poly.explain.summaries import how_many, subset_name
+from nn2poly.formula.largest import largest
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import output_index, parse_term
+from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.tables import Table
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from nn2poly.arguments import plural
 from nn2poly.arrays import IntArray
 from nn2poly.formula import ranking
-from nn2poly.formula.terms import term_name
+from nn2poly.formula.term_names import term_name
 from nn2poly.tables import Table
 
 if TYPE_CHECKING:

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.graded import (
-    Blocks,
-)
+from nn2poly.algebra.graded import Blocks
 from nn2poly.algebra.monomials import count_degree, count_terms, starts
 from nn2poly.algebra.terms import Listed, Terms, is_nearly_full, offsets
 from nn2poly.arguments import check_count

@@ -9,8 +9,8 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.deviations import term_deviations
+from nn2poly.formula.largest import largest
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.sparse import largest
 from nn2poly.inputs import Inputs
 
 # Rows on which contributions are measured: a standard deviation of 1,000 is good to 2 or 3 %.

@@ -12,15 +12,7 @@ from typing import Any
 from nn2poly.algebra.terms import Graded, Terms
 from nn2poly.arguments import check_order
 from nn2poly.cards import FidelityCard
-from nn2poly.formula.document import (
-    INDICES,
-    NUMBERS,
-    OLDER,
-    Document,
-    GetArray,
-    damaged,
-    shaped,
-)
+from nn2poly.formula.document import INDICES, NUMBERS, OLDER, Document, GetArray, damaged, shaped
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
 from nn2poly.plain import plain_list, plain_object, plain_texts

@@ -12,29 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.coordinates import substitute
 from nn2poly.algebra.graded import Blocks
-from nn2poly.algebra.terms import (
-    Graded,
-    Listed,
-    Terms,
-    collect,
-    substitute_listed,
-)
+from nn2poly.algebra.substitution import substitute, substitute_listed
+from nn2poly.algebra.terms import Graded, Listed, Terms, collect
 from nn2poly.arguments import check_alone, check_count, check_order, real_array
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError, NN2PolyError, StorageError, UnknownTermError
 from nn2poly.formula import display, ranking, storage
 from nn2poly.formula.archives import is_checked_map
-from nn2poly.formula.evaluate import (
-    check_batch,
-    check_precision,
-    evaluate,
-    term_values,
-)
+from nn2poly.formula.evaluate import check_batch, check_precision, evaluate, term_values
 from nn2poly.formula.fold import fold_terms
-from nn2poly.formula.terms import output_index, parse_term, term_name
+from nn2poly.formula.term_names import output_index, parse_term, term_name
 from nn2poly.inputs import Inputs
 from nn2poly.memory import check_terms
 from nn2poly.outputs import Outputs

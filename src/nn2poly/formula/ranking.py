@@ -10,8 +10,8 @@ import numpy as np
 from nn2poly.algebra.terms import Term, Terms
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.importance import ranking
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import term_name
+from nn2poly.formula.largest import largest
+from nn2poly.formula.term_names import term_name
 from nn2poly.tables import Table
 
 if TYPE_CHECKING:

@@ -24,11 +24,7 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.network.activation import (
-    Activation,
-    Function,
-    Parameters,
-)
+from nn2poly.network.activation import Activation, Function, Parameters
 from nn2poly.network.erf import gelu, gelu_tanh, sigmoid, softplus
 from nn2poly.network.series import (
     SERIES,

@@ -23,14 +23,7 @@ from types import MappingProxyType
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.network.erf import (
-    GELU_CUBIC,
-    GELU_ROOT,
-    erf,
-    gaussian_series,
-    sigmoid,
-    softplus,
-)
+from nn2poly.network.erf import GELU_CUBIC, GELU_ROOT, erf, gaussian_series, sigmoid, softplus
 
 __all__ = [
     "SERIES",

@@ -17,7 +17,7 @@ from nn2poly.plots.contributions import beeswarm, waterfall
 from nn2poly.plots.feature_effects import effects, interaction_surface
 from nn2poly.plots.histories import path, training
 from nn2poly.plots.layers import potentials
-from nn2poly.plots.products import heatmap, interaction_network
+from nn2poly.plots.pair_plots import heatmap, interaction_network
 
 __all__ = [
     "beeswarm",

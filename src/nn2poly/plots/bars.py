@@ -13,9 +13,9 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.ensemble import ensemble
 from nn2poly.formula.importance import ranking
+from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
-from nn2poly.formula.sparse import largest
 from nn2poly.plots.labels import output_label, term_label
 from nn2poly.plots.layout import (
     Panels,

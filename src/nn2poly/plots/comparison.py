@@ -14,9 +14,7 @@ from nn2poly.network.readers import read_network
 from nn2poly.plots.labels import plain, shorten
 from nn2poly.plots.layout import Panels, describe, panels, result, tidy
 from nn2poly.plots.style import BLUE, GREY, ORANGE, SMALL_SIZE, shades, styled
-from nn2poly.plots.units import (
-    chosen_outputs,
-)
+from nn2poly.plots.units import chosen_outputs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,10 @@ from nn2poly.arguments import check_count, plural
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.importance import MAX_ROWS, ranking
+from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import output_index
+from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import frame_columns, read_array
 from nn2poly.plots.labels import WIDTH, number, output_label, term_label
 from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, say, tidy

@@ -13,7 +13,7 @@ from nn2poly.errors import InvalidInputError, OutsideRangeWarning
 from nn2poly.explain.dependence import partial_dependence
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
-from nn2poly.formula.terms import output_index
+from nn2poly.formula.term_names import output_index
 from nn2poly.plots.labels import output_label, wrap
 from nn2poly.plots.layout import Panels, density, describe, panels, result, tidy
 from nn2poly.plots.style import BLACK, BLUE, GREEN, PALE, SMALL_SIZE, sequential, styled

@@ -12,8 +12,8 @@ from nn2poly.arrays import FloatArray
 from nn2poly.assess.sparsity import SparsePath
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.importance import unit_text
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import output_index
+from nn2poly.formula.largest import largest
+from nn2poly.formula.term_names import output_index
 from nn2poly.plots.labels import output_label, term_label
 from nn2poly.plots.layout import describe, legend_text, panels, tidy
 from nn2poly.plots.style import BLUE, CYCLE, GREY, PALE, SMALL_SIZE, styled

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nn2poly.formula.terms import output_index
+from nn2poly.formula.term_names import output_index
 
 if TYPE_CHECKING:
     from nn2poly.formula.polynomial import Polynomial

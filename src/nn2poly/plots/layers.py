@@ -23,9 +23,7 @@ from nn2poly.network.readers import read_network
 from nn2poly.plots.labels import plain
 from nn2poly.plots.layout import Panels, density, describe, panels, result, tidy
 from nn2poly.plots.style import BLACK, BLUE, GREEN, ORANGE, TEXT_SIZE, styled
-from nn2poly.plots.units import (
-    thin,
-)
+from nn2poly.plots.units import thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.importance import unit_text
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
-from nn2poly.formula.terms import output_index, parse_term
+from nn2poly.formula.term_names import output_index, parse_term
 
 
 def read_rows(poly: Polynomial, X: Any, where: str = "X") -> FloatArray:

@@ -11,7 +11,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import NN2PolyError
 from nn2poly.formula.importance import Ranking
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.terms import term_name
+from nn2poly.formula.term_names import term_name
 from nn2poly.reporting.contents import ExportText, FormulaTerm, FormulaView
 from nn2poly.reporting.numerals import number
 from nn2poly.tables import Table

@@ -17,9 +17,7 @@ import numpy as np
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder
-from nn2poly.network.network import (
-    Network,
-)
+from nn2poly.network.network import Network
 from nn2poly.network.readers.keras.file import load
 from nn2poly.network.readers.keras.layers import apply_rule
 from nn2poly.network.readers.keras.tensor import Step, Tensor, Walk, unsupported

@@ -11,15 +11,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.network.builder import NetworkBuilder
 from nn2poly.network.readers.onnx.columns import Columns
 from nn2poly.network.readers.onnx.graph import Node
-from nn2poly.network.readers.onnx.linear import (
-    Args,
-    affine,
-    columns,
-    numbers,
-    pair,
-    scaled,
-    single,
-)
+from nn2poly.network.readers.onnx.linear import Args, affine, columns, numbers, pair, scaled, single
 from nn2poly.network.readers.onnx.tensors import check_room
 
 # Operators that are an activation of the table without parameters.

@@ -18,12 +18,7 @@ from nn2poly.network.readers.sklearn.maps import (
     sklearn_kind,
 )
 from nn2poly.network.readers.sklearn.mlp import PERCEPTRONS, read_perceptron
-from nn2poly.network.readers.sklearn.steps import (
-    RawColumns,
-    Step,
-    flatten,
-    fold_pipeline,
-)
+from nn2poly.network.readers.sklearn.steps import RawColumns, Step, flatten, fold_pipeline
 
 WRAPPERS = ("BaseSearchCV", "FrozenEstimator", "Pipeline", "TransformedTargetRegressor")
 

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from nn2poly.explain import products
-from nn2poly.explain.products import Products, collected, merged, row_batches, row_codes
+from nn2poly.explain import factor_products as products
+from nn2poly.explain.factor_products import Products, collected, merged, row_batches, row_codes
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nn2poly.algebra.coordinates import substitute
 from nn2poly.algebra.monomials import count_degree
+from nn2poly.algebra.substitution import substitute
 
 cases = st.fixed_dictionaries(
     {

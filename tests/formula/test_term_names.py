@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nn2poly.errors import InvalidInputError, UnknownTermError
-from nn2poly.formula.terms import parse_term, term_name
+from nn2poly.formula.term_names import parse_term, term_name
 
 NAMES = ("rm", "lstat", "mean radius", "mean texture")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nn2poly.formula.sparse import largest
+from nn2poly.formula.largest import largest
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(0, 70))

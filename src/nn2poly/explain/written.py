@@ -10,7 +10,7 @@ import numpy as np
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import Graded, Listed, Terms
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.explain.products import row_codes
+from nn2poly.explain.factor_products import row_codes
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula, check_formula
 

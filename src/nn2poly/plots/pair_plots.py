@@ -9,9 +9,9 @@ import numpy as np
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.sparse import largest
-from nn2poly.formula.terms import output_index
+from nn2poly.formula.term_names import output_index
 from nn2poly.plots.labels import distinct, number, output_label, wrap
 from nn2poly.plots.layout import as_text, describe, name_rows, panels, say
 from nn2poly.plots.style import BLACK, PALE, SMALL_SIZE, TINY_SIZE, diverging, sign_color, styled
