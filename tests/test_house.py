@@ -107,6 +107,20 @@ def test_the_walk_sees_the_doors_that_are_known_to_be_there():
     assert len(MODULES) > 25
 
 
+def test_no_module_name_stands_in_two_rooms():
+    """Commands are called as what they command; readers have rooms of their own."""
+    names = {}
+    for path in MODULES:
+        room = room_of(dotted(path))
+        if (
+            path.name != "__init__.py"
+            and room not in ("cli", "paper")
+            and "readers" not in str(path)
+        ):
+            names.setdefault(path.stem, set()).add(dotted(path))
+    assert {name: found for name, found in names.items() if len(found) > 1} == {}
+
+
 def test_every_room_has_a_row_in_the_table():
     assert {room_of(dotted(path)) for path in MODULES} <= set(DOORS)
 
