@@ -16,7 +16,7 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import UnknownTermError
-from nn2poly.explain.formulas import Formula
+from nn2poly.explain.formulas import Formula, recentred
 from nn2poly.explain.games import Subset, SubsetSums, number_subsets
 from nn2poly.explain.products import BATCH_BYTES, add_rows, collected, merged
 from nn2poly.explain.rewriting import as_polynomial, centred, shifted, some
@@ -51,7 +51,7 @@ class Anova:
         Array (n_subsets, n_outputs): of each effect, for independent features; their sum is
         the variance of the formula.
     poly
-        The formula.
+        The formula, around the mean of the data if that is far.
     effects
         The effects, sums of products of centred factors.
     """
@@ -146,10 +146,11 @@ def anova(poly: Formula, X: Any) -> Anova:
     (((0,), (1,), (0, 1)), array([1., 1., 1.]))
     """
     rows = checked_population(poly, X)
-    form = centred(separable(poly), rows)
+    near = recentred(poly, rows)
+    form = centred(separable(near), rows)
     effects = _effects(form)
     variances = _variances(effects, _triangles(form, rows))
-    return Anova(effects.subsets, form.coefficients[0], variances, poly, effects)
+    return Anova(effects.subsets, form.coefficients[0], variances, near, effects)
 
 
 def _effects(form: Separable) -> SubsetSums:

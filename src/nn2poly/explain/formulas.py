@@ -8,13 +8,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nn2poly.algebra.monomials import rank
+from nn2poly.algebra.monomials import count_terms, rank
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.products import row_codes
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.terms import Terms, offsets
 
+# Standard deviations from the mean of its column at which a polynomial is rewritten: nearer, a
+# cubic loses at most 30³ of 10¹⁶.
+FAR = 30.0
+# A sparse polynomial is rewritten when the full basis of its variables is no larger than this.
+RECENTRED_TERMS = 2_000_000
 # Fields of a polynomial whose outputs are no predictions: a slope, an effect.
 NO_PREDICTION: dict[str, Any] = {
     "classes": None,
@@ -92,6 +97,30 @@ def known_range(poly: Formula) -> tuple[FloatArray, FloatArray] | None:
     """Give the lowest and highest values (p,) that the conversion saw, if it saw data."""
     low, high = getattr(poly, "low", None), getattr(poly, "high", None)
     return None if low is None or high is None else (low, high)
+
+
+def recentred(poly: Formula, rows: FloatArray) -> Formula:
+    """Rewrite a polynomial around the mean of raw rows (n, p) in the columns far from it.
+
+    Powers of a year in raw units are almost the same function, and their coefficients cancel.
+
+    Examples
+    --------
+    >>> poly = Polynomial([[0.0], [0.0], [1.0]], 2, ["year"])
+    >>> recentred(poly, np.array([[1999.0], [2001.0]])).coefficients.ravel()
+    array([4.e+06, 4.e+03, 1.e+00])
+    """
+    if not isinstance(poly, Polynomial):
+        return poly
+    z = coordinates(poly).to_working(rows)
+    far = np.abs(z.mean(axis=0)) > FAR * z.std(axis=0)
+    if poly.positions is not None and far.any():
+        used = {j for _, variables in poly.terms.by_degree() for j in np.unique(variables).tolist()}
+        # Wide and sparse: the dense change of coordinates costs more than the digits it saves.
+        far &= count_terms(len(used), poly.max_order) <= RECENTRED_TERMS
+    if not far.any():
+        return poly
+    return poly.rebase(np.where(far, rows.mean(axis=0), poly.center), poly.scale)
 
 
 def evaluate(poly: Formula, rows: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.formulas import Formula
+from nn2poly.explain.formulas import Formula, recentred
 from nn2poly.explain.games import Subset, moebius_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import checked_population
@@ -128,7 +128,7 @@ def friedman_h(poly: Formula, X: Any) -> FriedmanH:
     (((0, 1),), array([[0.707]]), array([[1.]]))
     """
     rows = checked_population(poly, X)
-    form = centred(separable(poly), rows)
+    form = centred(separable(recentred(poly, rows)), rows)
     averages = moments(form, rows)
     outputs = form.predict(rows)
     mean, variance = outputs.mean(axis=0), outputs.var(axis=0)

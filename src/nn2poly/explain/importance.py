@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.formulas import Formula, check_formula, coordinates
+from nn2poly.explain.formulas import Formula, check_formula, coordinates, recentred
 from nn2poly.explain.games import subset_sums
 from nn2poly.explain.products import row_batches
 from nn2poly.explain.rewriting import centred, moments
@@ -88,7 +88,7 @@ def importance(poly: Formula, X: Any) -> Table:
     b            1.000
     """
     rows = checked_population(poly, X)
-    form = centred(separable(poly), rows)
+    form = centred(separable(recentred(poly, rows)), rows)
     # The sum of all Möbius coefficients with the player.
     every = subset_sums(form, moments(form, rows), lambda _, __: Fraction(1), 1)
     return ranked_table(

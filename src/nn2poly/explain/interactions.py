@@ -10,7 +10,7 @@ import numpy as np
 from nn2poly.arguments import check_choice, check_count, check_order, plural
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import MissingDependencyError
-from nn2poly.explain.formulas import Formula
+from nn2poly.explain.formulas import Formula, recentred
 from nn2poly.explain.games import INDICES, Subset, index_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
@@ -185,7 +185,7 @@ def interactions(
     rows = read_rows(poly, X, "X")
     reference = read_population(poly, background, "background")
     warn_once(poly, rows, reference)
-    form = centred(separable(poly), reference)
+    form = centred(separable(recentred(poly, reference)), reference)
     averages = moments(form, reference)
     games = subset_sums(form, averages, weight, largest)
     return Interactions(

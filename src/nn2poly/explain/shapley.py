@@ -11,7 +11,7 @@ from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.errors import MissingDependencyError
-from nn2poly.explain.formulas import Formula
+from nn2poly.explain.formulas import Formula, recentred
 from nn2poly.explain.games import shapley_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
@@ -174,7 +174,7 @@ def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> Sha
     if network is not None:
         approximation: Any = poly
         check_pair(network, approximation, "shapley")
-    form = separable(poly)
+    form = separable(recentred(poly, reference))
     _check_size(form, len(rows))
     values, base = _values(centred(form, reference), rows, reference)
     residual = None
