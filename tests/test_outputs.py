@@ -31,7 +31,9 @@ def test_names_default_to_y_or_numbered_ys(names, count, expected):
 
 
 @pytest.mark.parametrize(
-    "names", ["ab", ["a"], ["a", "a"], ["a", ""], ["a", 1], {"a", "b"}], ids=str
+    "names",
+    ["ab", ["a"], ["a", "a"], ["a", ""], ["a", 1], {"a", "b"}],
+    ids=lambda names: type(names).__name__ + str(len(names)),
 )
 def test_names_that_do_not_fit_are_refused(names):
     assert refused(lambda: Outputs.of(names, 2)).where == "output_names"

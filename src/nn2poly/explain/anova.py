@@ -22,7 +22,7 @@ from nn2poly.explain.rewriting import as_polynomial, centred, shifted, some
 from nn2poly.explain.rows import checked_population, checked_rows
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import ranked_table, shown, subset_name
-from nn2poly.explain.written import known_range
+from nn2poly.explain.written import known_range, recentred
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import parse_term
@@ -52,7 +52,7 @@ class Anova:
         Array (n_subsets, n_outputs): of each effect, for independent features; their sum is
         the variance of the formula.
     poly
-        The formula.
+        The formula, around the mean of the data if that is far.
     effects
         The effects, sums of products of centred factors.
     """
@@ -147,10 +147,11 @@ def anova(poly: Formula, X: Any) -> Anova:
     (((0,), (1,), (0, 1)), array([1., 1., 1.]))
     """
     rows = checked_population(poly, X)
-    form = centred(separable(poly), rows)
+    near = recentred(poly, rows)
+    form = centred(separable(near), rows)
     effects = _effects(form)
     variances = _variances(effects, _triangles(form, rows))
-    return Anova(effects.subsets, form.coefficients[0], variances, poly, effects)
+    return Anova(effects.subsets, form.coefficients[0], variances, near, effects)
 
 
 def _effects(form: Separable) -> SubsetSums:

@@ -194,9 +194,9 @@ def ice(
         what=f"The curves of {len(rows):,} rows at {len(axis):,} points, of a polynomial that",
         remedy="pass fewer rows, or a coarser grid",
     )
-    values = np.zeros((len(rows), len(axis), len(poly.output_names)))
-    for place, product in enumerate(parts.at(_placed(rows, columns, axis[:, None]))):
-        values += product[:, None] * parts.cofactor(place).predict(rows)[:, None]
+    products = parts.at(_placed(rows, columns, axis[:, None]))
+    outputs = [parts.cofactor(place).predict(rows) for place in range(len(products))]
+    values = np.matmul(products.T, np.stack(outputs, axis=1))
     return IndividualCurves(poly.feature_names[columns[0]], poly.output_names, axis, values, rows)
 
 

@@ -13,6 +13,7 @@ from nn2poly.explain.rows import checked_population
 from nn2poly.explain.separable import separable
 from nn2poly.explain.spread import player_variances
 from nn2poly.explain.summaries import ranked_table
+from nn2poly.explain.written import recentred
 from nn2poly.formula.protocol import Formula
 from nn2poly.tables import Table
 
@@ -52,7 +53,7 @@ def importance(poly: Formula, X: Any) -> Table:
     b            1.000
     """
     rows = checked_population(poly, X)
-    form = centred(separable(poly), rows)
+    form = centred(separable(recentred(poly, rows)), rows)
     # The sum of all Möbius coefficients with the player.
     every = subset_sums(form, moments(form, rows), lambda _, __: Fraction(1), 1)
     return ranked_table(

@@ -15,6 +15,7 @@ from nn2poly.explain.rows import checked_population
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.spread import Spread, player_variances
 from nn2poly.explain.summaries import how_many, subset_name
+from nn2poly.explain.written import recentred
 from nn2poly.formula.largest import largest
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index
@@ -128,7 +129,7 @@ def friedman_h(poly: Formula, X: Any) -> FriedmanH:
     (((0, 1),), array([[0.707]]), array([[1.]]))
     """
     rows = checked_population(poly, X)
-    form = centred(separable(poly), rows)
+    form = centred(separable(recentred(poly, rows)), rows)
     averages = moments(form, rows)
     outputs = form.predict(rows)
     mean, variance = outputs.mean(axis=0), outputs.var(axis=0)

@@ -15,6 +15,7 @@ from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
 from nn2poly.explain.separable import separable
 from nn2poly.explain.summaries import ranked_table, shown, subset_name
+from nn2poly.explain.written import recentred
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.tables import Table
@@ -185,7 +186,7 @@ def interactions(
     rows = read_rows(poly, X, "X")
     reference = read_population(poly, background, "background")
     warn_once(poly, rows, reference)
-    form = centred(separable(poly), reference)
+    form = centred(separable(recentred(poly, reference)), reference)
     averages = moments(form, reference)
     games = subset_sums(form, averages, weight, largest)
     return Interactions(

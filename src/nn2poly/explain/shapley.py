@@ -16,6 +16,7 @@ from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
 from nn2poly.explain.separable import Separable, separable
 from nn2poly.explain.summaries import ranked_table, shown
+from nn2poly.explain.written import recentred
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.memory import check_terms
@@ -174,7 +175,7 @@ def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> Sha
     if network is not None:
         approximation: Any = poly
         check_pair(network, approximation, "shapley")
-    form = separable(poly)
+    form = separable(recentred(poly, reference))
     _check_size(form, len(rows))
     values, base = _values(centred(form, reference), rows, reference)
     residual = None
