@@ -111,8 +111,7 @@ def substitute_listed(
 ) -> tuple[Listed, FloatArray]:
     """Rewrite P(z) in z' where ``z = factor * z' + shift``, term by term.
 
-    A term becomes its divisors: Π (f_j z_j + s_j)^a_j = Σ_b Π C(a_j, b_j) s_j^(a_j - b_j) f_j^b_j
-    z_j^b_j. The cost is that of the divisors; `coordinates.substitute` serves the graded basis.
+    The cost is that of the divisors; `substitute` serves the graded basis.
 
     Parameters
     ----------
@@ -129,12 +128,40 @@ def substitute_listed(
     >>> substitute_listed(square, np.ones((1, 1)), np.array([2.0]), np.array([1.0]))[1].ravel()
     array([1., 4., 4.])
     """
+    power = np.arange(terms.max_order + 1)
+    # (f z' + s)^a = Σ_b C(a, b) s^(a - b) f^b z'^b; 0⁰ = 1.
+    binomials = np.array([[float(comb(a, b)) for b in power.tolist()] for a in power.tolist()])
+    rest = np.maximum(power[:, None] - power, 0)
+    tables = binomials * shift[:, None, None] ** rest * factor[:, None, None] ** power
+    return change_basis(terms, coefficients, tables)
+
+
+def change_basis(
+    terms: Terms, coefficients: FloatArray, tables: FloatArray
+) -> tuple[Listed, FloatArray]:
+    """Rewrite products of one basis of each feature in products of another.
+
+    A term of exponents a_1, a_2, … stands for the product of the functions a_j of its features;
+    each is a sum over functions b ≤ a of another basis, so that a term becomes its divisors.
+
+    Parameters
+    ----------
+    terms, coefficients
+        Any terms, and an array (n_terms, n_outputs).
+    tables
+        Array (p, Q + 1, Q + 1): entry [j, a, b] is the part of function a of feature j along
+        function b of the new basis; function 0 is the constant 1 in both.
+
+    Returns
+    -------
+    terms, and coefficients (n_terms, n_outputs)
+    """
     groups = [
         (variables, exponents, coefficients[here][places])
         for here, rows in terms.by_degree()
         for places, variables, exponents in patterns(rows)
     ]
-    kept = [_kept(variables, exponents, shift) for variables, exponents, _ in groups]
+    kept = [_kept(variables, exponents, tables) for variables, exponents, _ in groups]
     n = sum(
         len(group[0]) * prod(map(len, powers)) for group, powers in zip(groups, kept, strict=True)
     )
@@ -147,34 +174,31 @@ def substitute_listed(
     parts = [
         part
         for (variables, exponents, values), powers in zip(groups, kept, strict=True)
-        for part in _divisors(variables, exponents, powers, values, factor, shift)
+        for part in _divisors(variables, exponents, powers, values, tables)
     ]
     return collect(parts, terms.n_features, coefficients.shape[1], terms.max_order)
 
 
-def _kept(variables: IntArray, exponents: tuple[int, ...], shift: FloatArray) -> list[range]:
-    """List the powers that each variable of terms (m, k) may have in a divisor.
-
-    A variable that is not shifted keeps its own: no divisor without it.
-    """
-    moved = np.any(shift[variables] != 0.0, axis=0).tolist()
-    return [range(0 if some else a, a + 1) for a, some in zip(exponents, moved, strict=True)]
+def _kept(variables: IntArray, exponents: tuple[int, ...], tables: FloatArray) -> list[list[int]]:
+    """List the functions that each feature of terms (m, k) may have in a divisor."""
+    return [
+        [b for b in range(a + 1) if tables[j, a, b].any()]
+        for j, a in zip(variables.T, exponents, strict=True)
+    ]
 
 
 def _divisors(
     variables: IntArray,
     exponents: tuple[int, ...],
-    kept: list[range],
+    kept: list[list[int]],
     coefficients: FloatArray,
-    factor: FloatArray,
-    shift: FloatArray,
+    tables: FloatArray,
 ) -> Iterator[Rows]:
     """Multiply terms (m, k) of the same exponents out: their divisors, degree by degree."""
     powers = np.array(list(product(*kept)), dtype=np.intp)
     weight = np.ones((len(variables), len(powers)))
     for j, a, b in zip(variables.T, exponents, powers.T, strict=True):
-        binomials = np.array([float(comb(a, c)) for c in range(a + 1)])
-        weight *= binomials[b] * shift[j, None] ** (a - b) * factor[j, None] ** b
+        weight *= tables[j, a][:, b]
     degrees = powers.sum(axis=1)
     for degree in np.unique(degrees).tolist():
         here = np.flatnonzero(degrees == degree)
