@@ -44,6 +44,7 @@ def convert(
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
+    bounded: bool = True,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -87,6 +88,10 @@ def convert(
         and products of two levels of one factor (one-hot columns) vanish, which makes the
         polynomial smaller without changing what it predicts. ``"auto"`` finds them; False
         leaves all as it is; or a list of features, or of lists (the levels of a factor).
+    bounded
+        With data and a calibration: numbers are held at the edges of the sample, at quantiles
+        where its tails are heavy, so that the formula stays what it is there whatever comes.
+        False for the plain polynomial everywhere.
     progress
         True to show on standard error what a long conversion is doing; or a function that
         takes each line.
@@ -125,7 +130,8 @@ def convert(
     problem = None
     if data is not None:
         task.report("reading the sample")
-        problem = read_problem(network, data, sample_weight, binary if out is None else False)
+        folded = binary if out is None else False
+        problem = read_problem(network, data, sample_weight, folded, bounded=bounded)
         network = problem.network
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
@@ -154,6 +160,7 @@ def polynomial_network(
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
+    bounded: bool = True,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -178,7 +185,7 @@ def polynomial_network(
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
-        problem = read_problem(network, data, sample_weight, binary)
+        problem = read_problem(network, data, sample_weight, binary, bounded=bounded)
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
     pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)

@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.conversion.bounds import bounded as bounded_inputs
 from nn2poly.conversion.detection import Detected, declared_columns, detect_columns
+from nn2poly.conversion.fit_rows import FitRows, gather_rows
 from nn2poly.conversion.folds import Sample
 from nn2poly.conversion.reading import read_sample
 from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.network.network import Network
+
+# Rows that the terms of a formula are fitted on: ten for each of the most terms (taste).
+MAX_FIT_ROWS = 40_000
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,8 @@ class Problem:
         Pairs of indicators that are never 1 together.
     folded
         Whether the formula is written in 0/1 indicators, for which u² = u.
+    bounded
+        Whether numbers are held at bounds.
     """
 
     network: Network
@@ -37,16 +44,30 @@ class Problem:
     summary: Summary
     never: tuple[tuple[int, int], ...]
     folded: bool
+    bounded: bool
 
     @cached_property
     def working(self) -> Network:
-        """The true network in coordinates around the rows to fit, knowing the range of all."""
-        summary = self.summary
+        """The network in coordinates around the rows to fit, knowing the range of all.
+
+        With bounds it is the true network of inputs that are held there.
+        """
+        summary, network = self.summary, self.network
+        center, scale = summary.center, summary.scale
+        if self.bounded:
+            network = replace(network, inputs=bounded_inputs(network.inputs, self.fit_rows.X))
+            held = network.inputs.to_working(self.fit_rows.X) * network.scale + network.center
+            center, scale = held.mean(axis=0), held.std(axis=0)
         # A feature that does not vary keeps the scale that the network itself gives it.
-        scale = np.where(summary.low == summary.high, self.network.scale, summary.scale)
-        network = self.network.recentered(summary.center, scale)
+        flat = (summary.low == summary.high) | (scale <= 1e-12 * np.abs(center))
+        network = network.recentered(center, np.where(flat, self.network.scale, scale))
         seen = network.inputs.seen(summary.seen_low, summary.seen_high)
         return replace(network, inputs=seen)
+
+    @cached_property
+    def fit_rows(self) -> FitRows:
+        """Rows to fit that are kept in memory, for the terms of a formula."""
+        return gather_rows(self.sample, MAX_FIT_ROWS)
 
     def truth(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Give the true outputs (n, n_outputs) on raw features (n, p)."""
@@ -54,7 +75,12 @@ class Problem:
 
 
 def read_problem(
-    network: Network, data: Any, sample_weight: npt.ArrayLike | None, binary: Any
+    network: Network,
+    data: Any,
+    sample_weight: npt.ArrayLike | None,
+    binary: Any = "auto",
+    *,
+    bounded: bool = True,
 ) -> Problem:
     """Read the data, once.
 
@@ -62,7 +88,7 @@ def read_problem(
     ----------
     network
         With its names.
-    data, sample_weight, binary
+    data, sample_weight, binary, bounded
         As the user gave them; see `nn2poly.convert`.
     """
     sample = read_sample(data, network, sample_weight)
@@ -74,4 +100,4 @@ def read_problem(
     else:
         detected = declared_columns(binary, network.inputs, sample, summary)
     network = replace(network, inputs=detected.inputs)
-    return Problem(network, sample, summary, detected.never, binary is not False)
+    return Problem(network, sample, summary, detected.never, binary is not False, bounded)

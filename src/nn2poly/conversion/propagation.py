@@ -124,7 +124,7 @@ class Walk:
 
     def start(self, batch: Batch, stretch: float = 1.0, share: float = 1.0) -> Trace:
         """Begin with a batch of rows, or with a stretched copy of them."""
-        z = stretch * self.network.to_working(batch.X)
+        z = self.network.inputs.hold(stretch * self.network.to_working(batch.X))
         series: Blocks = [np.zeros((1, z.shape[1])), z]
         ends = batch.ends if self.n_folds == FOLDS else batch.ends[[0, 1, FOLDS]]
         weights = share * batch.weights

@@ -147,6 +147,7 @@ def _limited(
     network: Network, z: FloatArray, limit: FloatArray
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
     """Keep the rows on which the true network's outputs stay within a limit, with the outputs."""
+    z = network.inputs.hold(z)
     with np.errstate(all="ignore"):
         outputs = network.outputs_by_layer(z)[-1]
         kept = np.all(np.abs(outputs) <= limit, axis=1)

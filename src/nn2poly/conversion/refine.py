@@ -44,7 +44,8 @@ def refine(pnet: PolynomialNetwork, problem: Problem) -> tuple[PolynomialNetwork
     refitted = refit_terms(formula, problem)
     if refitted is formula:
         return pnet, formula
-    change = Correction(formula.terms, refitted.coefficients - formula.coefficients)
+    before = Correction(formula.terms, -formula.coefficients)
+    change = Correction(refitted.terms, refitted.coefficients).plus(before)
     moved = _in_coordinates_of(change, formula, pnet)
     total = moved if pnet.correction is None else pnet.correction.plus(moved)
     return replace(pnet, correction=total), refitted

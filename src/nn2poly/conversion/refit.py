@@ -1,169 +1,290 @@
-"""The last refit: of the written terms, towards the network's outputs.
+"""Refit the written terms to the network's own outputs, without a cliff.
 
-A calibration fits layer after layer and never sees the terms. Once they are written out, and
-are not too many, a ridge regression of what is left of the network's outputs on the terms
-themselves adds what the layers could not: above all products of one-hot columns. Its
-strength is chosen on held-out folds, and it is left out unless it helps there.
+A calibration follows the network layer by layer and never sees the terms. Once they are written
+out, a ridge regression of the outputs on the terms adds what the layers could not. It works in
+products of orthonormal polynomials (`basis`), shrinks towards what is known so far, and chooses
+its strength on rows that it does not fit:
+
+- order after order, the fit of order d is shrunk towards that of order d - 1, so that a higher
+  order is never worse on the rows kept for choices;
+- at the last order it may be shrunk towards the calibrated coefficients instead, which is what
+  helps where rows are few;
+- where rows are few for each term, the network is asked for more: rows of the sample with some
+  columns taken from other rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from itertools import pairwise
-from operator import add
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from nn2poly.arrays import FloatArray
-from nn2poly.conversion.folds import FOLDS, Batch, Rows
+from nn2poly.algebra.monomials import count_terms
+from nn2poly.algebra.terms import Graded, Listed, Terms, collect
+from nn2poly.arrays import BoolArray, FloatArray, IntArray
+from nn2poly.conversion.basis import Basis, design, orthonormal_basis
+from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.propagation import OUTPUT_LIMIT, STRETCH, stretched_batches
-from nn2poly.conversion.summary import Summary
-from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.network.network import Network
+from nn2poly.inputs import Inputs
 
-# Terms up to which there is a refit, and up to which every fold is left out in turn.
-MAX_TERMS, ALL_FOLDS_TERMS = 2_000, 600
-# Ridge strengths tried, relative to terms of unit size.
-RIDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-# Rows that are needed, in all and for each term: with fewer, free terms explode beyond them.
-MIN_ROWS, ROWS_PER_TERM = 1_000, 4
-# The refit stays if it lowers the held-out error at least so much.
-GAIN = 0.1
+# Terms up to which there is a refit: a Gram matrix of 128 MB, solved in about a second.
+MAX_TERMS = 4_000
+# Up to so many rows every fold is left out in turn, else the first alone.
+ALL_FOLDS_ROWS, ALL_FOLDS_TERMS = 2_000, 600
+# Strengths tried, relative to orthonormal terms; 0 as a last one is what there was before.
+STRENGTHS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+# Each further order is shrunk so many times more.
+GROWTH = 3.0
+# Rows for each term below which the network is asked for more; how many of the columns of such a
+# row come from elsewhere (design: 0.1), and what it weighs.
+ROWS_PER_TERM, MIXED, MIXED_WEIGHT = 10, 0.1, 0.3
+# Rows of the design matrix that are worked on at a time, by their bytes.
+BATCH_BYTES = 2**26
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Moments of the terms with themselves and with what is left, fold by fold.
-
-    Parameters
-    ----------
-    gram, cross, square, weight
-        Arrays (folds, N, N), (folds, N, k), (folds, k) and (folds,).
-    """
+class _Moments:
+    """Weighted moments of the terms with themselves and with the outputs."""
 
     gram: FloatArray
     cross: FloatArray
     square: FloatArray
-    weight: FloatArray
+    weight: float
 
-    def __add__(self, other: Moments) -> Moments:
-        return Moments(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+    def __sub__(self, other: _Moments) -> _Moments:
+        return _Moments(
+            self.gram - other.gram,
+            self.cross - other.cross,
+            self.square - other.square,
+            self.weight - other.weight,
+        )
+
+    def __add__(self, other: _Moments) -> _Moments:
+        return _Moments(
+            self.gram + other.gram,
+            self.cross + other.cross,
+            self.square + other.square,
+            self.weight + other.weight,
+        )
+
+    def scaled(self, factor: float) -> _Moments:
+        """Multiply all weights."""
+        return _Moments(
+            factor * self.gram, factor * self.cross, factor * self.square, factor * self.weight
+        )
+
+    def error(self, c: FloatArray, unit: FloatArray) -> float:
+        """Sum the squared errors of coefficients (n, k) of the first n terms, in units (k,)."""
+        n = len(c)
+        gained = (c * (self.gram[:n, :n] @ c - 2.0 * self.cross[:n])).sum(axis=0)
+        return float((np.maximum(self.square + gained, 0.0) / unit).sum())
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """How one order is fitted: towards what, and how strongly; no strength leaves it as it is."""
+
+    calibrated: bool
+    strength: float | None
 
 
 def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
-    """Refit the coefficients to what is left of the network's outputs, where that helps.
+    """Refit the coefficients to the network's outputs, where that helps on rows left out.
 
     Parameters
     ----------
     poly
-        The polynomial, in any coordinates, folded or not.
+        The polynomial, with all divisors of its terms.
 
     Returns
     -------
     Polynomial
-        The same one when there are too many terms or too few rows, or when held-out folds
-        gain little.
+        The same one when there are too many terms or too few rows to choose on, or when nothing
+        is gained.
     """
-    sample, summary = problem.sample, problem.summary
-    enough = summary.n_rows >= max(MIN_ROWS, ROWS_PER_TERM * poly.n_terms)
-    if poly.n_terms > MAX_TERMS or not enough:
+    rows = problem.fit_rows
+    if poly.n_terms > MAX_TERMS or poly.max_order < 1 or len(rows) < 2 * len(np.unique(rows.fold)):
         return poly
-    left = _Left(poly, problem.network, FOLDS if poly.n_terms <= ALL_FOLDS_TERMS else 2)
-    moments = sample.over(left.moments, add)
-    for batch, share in stretched_batches(sample, summary, poly.max_order, poly.n_features):
-        moments = moments + left.stretched_moments(batch, share, summary)
-    change = _solve(moments)
-    if change is None:
+    z = poly.inputs.to_working(rows.X)
+    basis = orthonormal_basis(z, rows.weights, poly.max_order)
+    terms = poly.terms.at(basis.carried(poly.terms))
+    prior = _aligned(terms, *basis.products(poly.terms, poly.coefficients))
+    fit = _Fit(poly.inputs, basis, terms, problem)
+    found = fit.solve(rows, prior)
+    if found is None:
         return poly
-    return replace(poly, coefficients=poly.coefficients + change, card=None)
+    new_terms, values = basis.powers(terms, found)
+    return _with_terms(poly, new_terms, values)
+
+
+def _aligned(terms: Terms, found: Listed, values: FloatArray) -> FloatArray:
+    """Put coefficients in the order of the terms; others are left out."""
+    out = np.zeros((len(terms), values.shape[1]))
+    parts = [(rows, np.zeros((len(rows), values.shape[1]))) for _, rows in terms.by_degree()]
+    parts += [(rows, values[here]) for here, rows in found.by_degree()]
+    order = max(terms.max_order, found.max_order)
+    union, summed = collect(parts, terms.n_features, values.shape[1], order)
+    if len(union) == len(terms):
+        return summed
+    place = {term: k for k, term in enumerate(union)}
+    for k, term in enumerate(terms):
+        out[k] = summed[place[term]]
+    return out
+
+
+def _with_terms(poly: Polynomial, terms: Listed, values: FloatArray) -> Polynomial:
+    """Give the polynomial other terms and coefficients; all of an order are graded again."""
+    full = len(terms) == count_terms(poly.n_features, poly.max_order)
+    kept: Terms = Graded(poly.n_features, poly.max_order) if full else terms
+    return replace(poly, terms=kept, coefficients=values, card=None, deviations=None)
 
 
 @dataclass(frozen=True)
-class _Left:
-    """What a polynomial leaves of its network, in moments."""
+class _Fit:
+    """A regression of the outputs on the products of a basis."""
 
-    poly: Polynomial
-    network: Network
-    n_folds: int
+    inputs: Inputs
+    basis: Basis
+    terms: Terms
+    problem: Problem
 
-    def moments(self, rows: Rows) -> Moments:
-        """Add up the moments of the rows to fit."""
-        n, k = self.poly.coefficients.shape
-        shapes = (self.n_folds, n, n), (self.n_folds, n, k), (self.n_folds, k), (self.n_folds,)
-        total = Moments(*(np.zeros(shape) for shape in shapes))
-        for batch in rows.to_fit():
-            self._add(total, batch.X, batch.weights, batch.ends, self._truth(batch.X))
-        return total
+    def solve(self, rows: FitRows, prior: FloatArray) -> FloatArray | None:
+        """Choose strengths on rows left out, and fit all rows: coefficients (n_terms, k)."""
+        truth = self.problem.truth(rows.X)
+        if not np.all(np.isfinite(truth)):
+            return None
+        folds = self._folds(rows)
+        parts = [self._moments(rows.some(rows.fold == k), truth[rows.fold == k]) for k in folds]
+        rest = ~np.isin(rows.fold, folds)
+        whole = sum(parts[1:], start=parts[0])
+        if rest.any():
+            whole = whole + self._moments(rows.some(rest), truth[rest])
+        unit = _variances(whole)
+        pairs = []
+        for k, held in zip(folds, parts, strict=True):
+            fitted = whole - held
+            fitted = fitted + self._mixed_moments(rows.some(rows.fold != k))
+            pairs.append((fitted, held))
+        choices = self._choose(pairs, prior, unit)
+        if choices[-1] == _Choice(calibrated=True, strength=None):
+            return None
+        return self._fitted(whole + self._mixed_moments(rows), prior, choices)
 
-    def stretched_moments(self, batch: Batch, share: float, summary: Summary) -> Moments:
-        """Ask a little beyond the sample too; two-valued inputs have no beyond."""
-        factor = np.full(self.poly.n_features, STRETCH)
-        factor[[j for places in self.poly.inputs.indicators() for j in places]] = 1.0
-        X = summary.center + factor * (batch.X - summary.center)
-        with np.errstate(all="ignore"):
-            truth = self._truth(X)
-            limit = OUTPUT_LIMIT * np.abs(self._truth(batch.X)).max(axis=0)
-            kept = (np.abs(truth) <= limit).all(axis=1)
-        weights = np.where(kept, share * batch.weights, 0.0)
-        total = self.moments(Rows(lambda: iter(()), hold_out=False))
-        self._add(total, X, weights, batch.ends, np.where(kept[:, None], truth, 0.0))
-        return total
+    def _folds(self, rows: FitRows) -> list[int]:
+        """List the folds that are left out in turn."""
+        found = np.unique(rows.fold).tolist()
+        many = len(rows) > ALL_FOLDS_ROWS or len(self.terms) > ALL_FOLDS_TERMS
+        return found[:1] if many else found
 
-    def _truth(self, X: FloatArray) -> FloatArray:
-        return self.network.outputs_by_layer(self.network.to_working(X))[-1]
+    def _moments(self, rows: FitRows, truth: FloatArray) -> _Moments:
+        n, k = len(self.terms), truth.shape[1]
+        gram, cross = np.zeros((n, n)), np.zeros((n, k))
+        step = max(256, BATCH_BYTES // (8 * n))
+        for begin in range(0, len(rows), step):
+            here = slice(begin, begin + step)
+            matrix = design(self.terms, self.basis.values(self.inputs.to_working(rows.X[here])))
+            weighted = matrix * rows.weights[here, None]
+            gram += weighted.T @ matrix
+            cross += weighted.T @ truth[here]
+        square = rows.weights @ truth**2
+        return _Moments(gram, cross, square, float(rows.weights.sum()))
 
-    def _add(
+    def _mixed_moments(self, rows: FitRows) -> _Moments:
+        """Ask the network for rows with some columns from other rows, where rows are few."""
+        wanted = min(ROWS_PER_TERM * len(self.terms) - len(rows), 3 * len(rows))
+        if wanted <= 0:
+            return self._moments(rows.some(np.zeros(0, dtype=np.intp)), np.zeros((0, self._width)))
+        mixed = mixed_rows(rows, wanted, self.inputs)
+        truth = self.problem.truth(mixed.X)
+        fine = np.all(np.isfinite(truth), axis=1)
+        return self._moments(mixed.some(fine), truth[fine]).scaled(MIXED_WEIGHT)
+
+    @property
+    def _width(self) -> int:
+        return self.problem.network.n_outputs
+
+    def _choose(
+        self, pairs: list[tuple[_Moments, _Moments]], prior: FloatArray, unit: FloatArray
+    ) -> list[_Choice]:
+        """Choose, order after order, what does best on the folds left out."""
+        choices: list[_Choice] = []
+        before = [np.zeros((0, prior.shape[1])) for _ in pairs]
+        for order in range(self.terms.max_order + 1):
+            tried: dict[_Choice, tuple[float, list[FloatArray]]] = {}
+            for choice in self._candidates(order):
+                fits = [
+                    self._step(fitted, start, prior, order, choice)
+                    for (fitted, _), start in zip(pairs, before, strict=True)
+                ]
+                errors = [h.error(c, unit) for (_, h), c in zip(pairs, fits, strict=True)]
+                tried[choice] = sum(errors), fits
+            best = min(tried, key=lambda choice: tried[choice][0])
+            choices.append(best)
+            before = tried[best][1]
+        return choices
+
+    def _candidates(self, order: int) -> Iterator[_Choice]:
+        yield _Choice(calibrated=False, strength=None if order else 0.0)
+        for strength in STRENGTHS if order else ():
+            yield _Choice(calibrated=False, strength=strength)
+        if order and order == self.terms.max_order:
+            yield _Choice(calibrated=True, strength=None)
+            for strength in STRENGTHS:
+                yield _Choice(calibrated=True, strength=strength)
+
+    def _fitted(self, moments: _Moments, prior: FloatArray, choices: list[_Choice]) -> FloatArray:
+        found = np.zeros((0, prior.shape[1]))
+        for order, choice in enumerate(choices):
+            found = self._step(moments, found, prior, order, choice)
+        return found
+
+    def _step(
         self,
-        total: Moments,
-        X: FloatArray,
-        weights: FloatArray,
-        ends: npt.NDArray[np.intp],
-        truth: FloatArray,
-    ) -> None:
-        terms = term_values(self.poly.terms, self.poly.inputs.to_working(X))
-        left = truth - terms @ self.poly.coefficients
-        places = ends if self.n_folds == FOLDS else ends[[0, 1, FOLDS]]
-        for fold, (begin, end) in enumerate(pairwise(places.tolist())):
-            here = slice(begin, end)
-            weighted = weights[here, None] * terms[here]
-            total.gram[fold] += weighted.T @ terms[here]
-            total.cross[fold] += weighted.T @ left[here]
-            total.square[fold] += weights[here] @ left[here] ** 2
-            total.weight[fold] += weights[here].sum()
+        moments: _Moments,
+        before: FloatArray,
+        prior: FloatArray,
+        order: int,
+        choice: _Choice,
+    ) -> FloatArray:
+        """Fit one order: coefficients (n, k) of the terms up to it."""
+        n = self.terms.ends[order + 1]
+        start = np.zeros((n, prior.shape[1]))
+        start[: len(before)] = before
+        if choice.calibrated:
+            start = prior[:n]
+        if choice.strength is None:
+            return start
+        gram, cross = moments.gram[:n, :n], moments.cross[:n]
+        degrees = self.terms.orders()[:n]
+        # The constant is free; each further order is shrunk more.
+        penalty = np.where(degrees == 0, 0.0, GROWTH ** (degrees - 1.0))
+        system = gram / moments.weight
+        system[np.diag_indices(n)] += choice.strength * penalty + 1e-12
+        change: FloatArray = np.linalg.solve(system, (cross - gram @ start) / moments.weight)
+        return start + change
 
 
-def _solve(moments: Moments) -> FloatArray | None:
-    """Give the change (N, k) of the coefficients, or None when held-out folds gain nothing."""
-    total = Moments(*(getattr(moments, f.name).sum(axis=0, keepdims=True) for f in fields(moments)))
-    if not all(np.all(np.isfinite(getattr(total, f.name))) for f in fields(total)):
-        return None
-    weight = total.weight[0]
-    size = np.sqrt(np.diagonal(total.gram[0]) / weight)
-    size = np.where(size > 1e-12 * size.max(), size, np.inf)
-    unit = np.maximum(total.square[0], 1e-300)
-    errors, alone = np.zeros(len(RIDGES)), 0.0
-    for fold in range(len(moments.weight) if len(moments.weight) > 2 else 1):
-        gram, cross, square = moments.gram[fold], moments.cross[fold], moments.square[fold]
-        rest = weight - moments.weight[fold]
-        if not 0.0 < rest < weight:
-            continue
-        alone += float((square / unit).sum())
-        others = (total.gram[0] - gram) / rest, (total.cross[0] - cross) / rest
-        for i, ridge in enumerate(RIDGES):
-            change = _ridge(*others, ridge, size)
-            gained = (change * (gram @ change - 2 * cross)).sum(axis=0)
-            errors[i] += float(((square + gained) / unit).sum())
-    best = int(errors.argmin())
-    if not errors[best] < (1 - GAIN) * alone:
-        return None
-    return _ridge(total.gram[0] / weight, total.cross[0] / weight, RIDGES[best], size)
+def _variances(moments: _Moments) -> FloatArray:
+    """Give the variance of each output times the weight, from the constant term's moments."""
+    mean = moments.cross[0] / moments.weight
+    spread = moments.square - moments.weight * mean**2
+    return np.maximum(spread, 1e-12 * np.maximum(moments.square, 1e-300))
 
 
-def _ridge(gram: FloatArray, cross: FloatArray, ridge: float, size: FloatArray) -> FloatArray:
-    scaled = gram / size[:, None] / size
-    scaled[np.diag_indices_from(scaled)] += ridge
-    solution: FloatArray = np.linalg.solve(scaled, cross / size[:, None]) / size[:, None]
-    return solution
+def mixed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:
+    """Make rows of which each column comes from another row with a small chance.
+
+    The indicators of a factor move together. The draw is the same for the same rows.
+    """
+    rng = np.random.default_rng(len(rows))
+    base, other = (rng.integers(len(rows), size=count) for _ in range(2))
+    X = rows.X[base]
+    moved: BoolArray = rng.random((count, len(inputs.columns))) < MIXED
+    for number, places in enumerate(inputs.places):
+        some: IntArray = np.flatnonzero(moved[:, number])
+        donors = rng.permutation(other)[: len(some)]
+        for place in places:
+            X[some, place] = rows.X[donors, place]
+    return FitRows(X, rows.weights[base], rows.fold[base], rows.index[base])

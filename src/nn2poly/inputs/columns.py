@@ -276,6 +276,13 @@ class Inputs:
         z: FloatArray = (features - self.center) / self.scale
         return z
 
+    def hold(self, z: FloatArray) -> FloatArray:
+        """Hold rows (n, p) in the coordinates of the algebra within what raw values can give."""
+        if not self._curved:
+            return z
+        ends = np.array([c.image(-np.inf, np.inf) for c in self.coordinates]).reshape(-1, 2)
+        return np.clip(z, ends[:, 0], ends[:, 1])
+
     def slopes(self, features: FloatArray) -> FloatArray:
         """Give dz/dx of every feature at features (n, p): an array of the same shape."""
         result = np.ones_like(features) / self.scale

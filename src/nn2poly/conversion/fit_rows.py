@@ -1,0 +1,77 @@
+"""`FitRows`: rows of the sample that are kept in memory to fit the terms of a formula on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from nn2poly.arrays import BoolArray, FloatArray, IntArray
+from nn2poly.conversion.folds import FOLDS, Rows, Sample
+
+# An irrational step of its own: the golden ratio tells the folds, this one which rows are kept
+# (1 / plastic number, the second axis of Roberts' R2 sequence).
+STEP = 0.7548776662466927
+
+
+@dataclass(frozen=True)
+class FitRows:
+    """An even choice of the rows to fit.
+
+    Parameters
+    ----------
+    X
+        Array (n, p) of raw features.
+    weights, fold, index
+        Arrays (n,): weight, number of the fold, and number of the row in the data.
+    """
+
+    X: FloatArray
+    weights: FloatArray
+    fold: IntArray
+    index: IntArray
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def some(self, chosen: BoolArray | IntArray) -> FitRows:
+        """Choose rows."""
+        parts = (self.X, self.weights, self.fold, self.index)
+        return FitRows(*(part[chosen] for part in parts))
+
+
+def gather_rows(sample: Sample, most: int) -> FitRows:
+    """Gather at most ``most`` of the rows to fit.
+
+    Kept are the rows whose number frac(i·STEP) is below the largest power of ½ that leaves at
+    most so many: the same rows however the data are cut into parts.
+    """
+    rows = sample.over(partial(_gather, most=most), partial(_merge, most=most))[0]
+    return rows.some(np.argsort(rows.index))
+
+
+def _gather(rows: Rows, most: int) -> tuple[FitRows, float]:
+    kept: tuple[FitRows, float] | None = None
+    for batch in rows.to_fit():
+        fold = np.repeat(np.arange(FOLDS), np.diff(batch.ends))
+        here = FitRows(batch.X, batch.weights, fold, batch.index), 1.0
+        kept = here if kept is None else _merge(kept, here, most)
+    nothing = np.zeros(0), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    return kept or (FitRows(np.zeros((0, 0)), *nothing), 1.0)
+
+
+def _merge(
+    one: tuple[FitRows, float], other: tuple[FitRows, float], most: int
+) -> tuple[FitRows, float]:
+    """Put rows together under the lower of both limits, and lower it further if need be."""
+    filled = [rows for rows, _ in (one, other) if len(rows)]
+    limit = min(one[1], other[1])
+    if not filled:
+        return one
+    fields = zip(*((r.X, r.weights, r.fold, r.index) for r in filled), strict=True)
+    rows = FitRows(*map(np.concatenate, fields))
+    numbers = (rows.index * STEP) % 1.0
+    while np.count_nonzero(numbers < limit) > most:
+        limit /= 2.0
+    return rows.some(numbers < limit), limit
