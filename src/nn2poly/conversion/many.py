@@ -8,7 +8,7 @@ from typing import Any
 
 from nn2poly.arguments import check_choice
 from nn2poly.conversion.convert import convert
-from nn2poly.errors import InvalidInputError, MissingDependencyError, NN2PolyError
+from nn2poly.errors import InvalidInputError, NN2PolyError, require
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
@@ -65,13 +65,8 @@ def convert_many(
         raise InvalidInputError("There are no models to convert.", where="models")
     if chosen == "sequential":
         return [_one(network, i, max_order, options) for i, network in enumerate(networks)]
-    try:
-        import joblib
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"The backend {chosen!r} needs joblib, which is not installed.",
-            remedy='pip install joblib, or backend="sequential"',
-        ) from error
+    otherwise = ', or backend="sequential"'
+    joblib = require("joblib", what=f"The backend {chosen!r}", otherwise=otherwise)
     tasks = (
         joblib.delayed(_one)(network, i, max_order, options) for i, network in enumerate(networks)
     )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
-from nn2poly.errors import MissingDependencyError, StorageError, UnsupportedModelError
+from nn2poly.errors import StorageError, UnsupportedModelError, require
 from nn2poly.memory import available_bytes, human_bytes
 from nn2poly.network.builder import NetworkBuilder, Value
 from nn2poly.network.network import Network
@@ -81,14 +81,9 @@ def _check_file(file: Path, status: Any) -> None:
 
 
 def _parsed(data: bytes) -> Any:
-    try:
-        import onnx
-        from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading ONNX models needs the package onnx.",
-            remedy='pip install "nn2poly[onnx]"',
-        ) from error
+    onnx = require("onnx", what="Reading ONNX models", extra="onnx")
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
+
     try:
         return onnx.ModelProto.FromString(data)
     except DecodeError as error:
