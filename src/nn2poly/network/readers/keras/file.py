@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from nn2poly.errors import InvalidInputError, UnsupportedModelError, require
+from nn2poly.network.readers.keras.calls import refusal
 from nn2poly.network.readers.keras.layers import find_rule
-from nn2poly.network.readers.keras.tensor import refusal
 
 MEMBERS = {"metadata.json", "config.json", "model.weights.h5", "model.weights.npz"}
 MODELS = {"InputLayer", "Sequential", "Functional"}
