@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from nn2poly.errors import NN2PolyError
+
 HEAD = "convert the dense part on its own, for example model.head, on the features that feed it"
-SPREAD = "it divides each row by a size of its own, which is not affine"
+SPREAD = "it divides each row by a norm of its own, which is not affine"
 AFFINE = "use a batch normalisation (BatchNorm1d), which is affine"
 PRODUCT = "it multiplies values by each other"
 SUMS = "add them, or give their products as features"
@@ -45,3 +47,9 @@ def why(kind: str) -> tuple[str, str | None]:
     """
     key = kind.replace("_", "").lower()
     return next((entry for part, entry in REASONS.items() if part in key), (UNKNOWN, None))
+
+
+def as_reason(error: NN2PolyError) -> str:
+    """Give what an error says as the end of a sentence, with what was found."""
+    found = f" ({error.found})" if error.found else ""
+    return error.what[0].lower() + error.what[1:].rstrip(".") + found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from nn2poly.network.readers.keras.activations import (
     prelu,
 )
 from nn2poly.network.readers.keras.calls import Call, Rule, to_array, unsupported
+from nn2poly.network.readers.refusals import as_reason
 from nn2poly.network.readers.symbolic import (
     Tensor,
     added,
@@ -43,9 +45,7 @@ def apply_rule(call: Call) -> Tensor:
     except UnsupportedModelError as error:
         if error.where is not None:
             raise
-        found = f" ({error.found})" if error.found else ""
-        reason = error.what[0].lower() + error.what[1:].rstrip(".")
-        raise unsupported(call, reason + found) from error
+        raise unsupported(call, as_reason(error)) from error
 
 
 def find_rule(module: str, kind: str) -> Rule | None:
@@ -98,40 +98,32 @@ def _rescaling(call: Call) -> Tensor:
     return added(multiplied(call.tensor(), scale), offset)
 
 
-def _operands(call: Call) -> tuple[Any, Any]:
-    """Give two operands, tensors or numbers."""
-    if len(call.args) != 2:
-        raise unsupported(call, "it is called with more than two arguments")
-    first, second = (arg if isinstance(arg, Tensor) else to_array(arg) for arg in call.args)
-    return first, second
+def _combined(operation: Callable[[Any, Any], Tensor], call: Call) -> Tensor:
+    """Combine two or more arguments from the left: tensors, and anything else as numbers."""
+    first, second, *others = (a if isinstance(a, Tensor) else to_array(a) for a in call.args)
+    return reduce(operation, others, operation(first, second))
 
 
 def _product(call: Call) -> Tensor:
-    return multiplied(*_operands(call))
+    return _combined(multiplied, call)
 
 
 def _quotient(call: Call) -> Tensor:
-    return divided(*_operands(call))
+    return _combined(divided, call)
+
+
+def _sum(call: Call) -> Tensor:
+    # Tensors first, so that each sum has one.
+    args = sorted(call.args, key=lambda arg: not isinstance(arg, Tensor))
+    return _combined(added, replace(call, args=args))
 
 
 def _subtract(call: Call) -> Tensor:
-    return added(*_operands(call), -1.0)
+    return _combined(partial(added, sign=-1.0), call)
 
 
 def _negative(call: Call) -> Tensor:
     return negated(call.tensor())
-
-
-def _sum(call: Call) -> Tensor:
-    """Add tensors and numbers, after broadcasting within the row."""
-    tensors = [arg for arg in call.args if isinstance(arg, Tensor)]
-    if len({len(tensor.shape) for tensor in tensors}) != 1:
-        raise unsupported(call, "it adds tensors of different ranks")
-    first, *others = call.args
-    total = first if isinstance(first, Tensor) else to_array(first)
-    for arg in others:
-        total = added(total, arg if isinstance(arg, Tensor) else to_array(arg))
-    return total
 
 
 def _average(call: Call) -> Tensor:

@@ -13,19 +13,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arrays import FloatArray
 from nn2poly.errors import StorageError, UnsupportedModelError, require
 from nn2poly.memory import available_bytes, human_bytes
-from nn2poly.network.builder import NetworkBuilder, Value
 from nn2poly.network.network import Network
-from nn2poly.network.readers.onnx.columns import Columns, Thing
 from nn2poly.network.readers.onnx.constants import constants_of
 from nn2poly.network.readers.onnx.curves import Curve, is_group, recognise
 from nn2poly.network.readers.onnx.graph import Graph, Node
-from nn2poly.network.readers.onnx.inputs import Inputs
-from nn2poly.network.readers.onnx.operations import Walk
+from nn2poly.network.readers.onnx.inputs import DeclaredInputs
 from nn2poly.network.readers.onnx.outputs import Ending, find_ending
+from nn2poly.network.readers.onnx.rearranging import Thing
 from nn2poly.network.readers.onnx.tensors import Array
+from nn2poly.network.readers.onnx.walk import Walk
+from nn2poly.network.readers.symbolic import Tensor, TensorBuilder, in_own_coordinates
+
+Walked = tuple[TensorBuilder, Tensor]
 
 # The format ends at 2 GiB; reading takes about four times the size of the file.
 LARGEST_FILE = 2**31
@@ -99,27 +100,22 @@ def _not_onnx(found: str) -> StorageError:
 
 
 def _read(graph: Graph) -> Network:
-    inputs, ending = Inputs.of(graph), find_ending(graph)
+    inputs, ending = DeclaredInputs.of(graph), find_ending(graph)
     if ending.tensor not in graph.varying:
         raise UnsupportedModelError("The output of the model does not depend on its inputs.")
     constants = constants_of(graph, graph.needed([ending.tensor]))
     steps = _plan(graph, ending, constants)
 
-    def build(center: npt.ArrayLike, scale: npt.ArrayLike) -> tuple[NetworkBuilder, Value, Value]:
-        builder = NetworkBuilder(inputs.n_features, center, scale)
-        walk = Walk(builder, inputs.n_rows, ending.end)
-        value = _run(walk, steps, {**constants, **inputs.things(builder)}, ending.tensor)
-        return builder, value, value if walk.first is None else walk.first
+    def walk(center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Walked:
+        builder = TensorBuilder((inputs.n_features,), center, scale, rows=1)
+        known = {**constants, **inputs.tensors(builder)}
+        return builder, _run(Walk(builder, inputs.n_rows, ending.end), steps, known, ending.tensor)
 
-    builder, value, first = build(0.0, 1.0)
-    center, scale = _coordinates(first, inputs.n_features)
-    if center.any() or (scale != 1.0).any():
-        # The scaler's own coordinates: folding it then leaves the weights as they are.
-        builder, value, _ = build(center, scale)
+    builder, result = in_own_coordinates(walk)
     return builder.finish(
-        value,
+        result,
         feature_names=inputs.names(),
-        output_names=ending.output_names(value.width),
+        output_names=ending.output_names(result.value.width),
         classes=ending.classes,
         link=ending.link,
     )
@@ -144,46 +140,19 @@ def _plan(
 
 def _run(
     walk: Walk, steps: list[tuple[Node, Curve | None]], things: dict[str, Thing], target: str
-) -> Value:
+) -> Tensor:
     for node, curve in steps:
-        if curve is not None:
-            outputs = walk.curve(node, things.get(curve.base), curve)
-        else:
-            used = node.inputs[:1] if node.op == "CastLike" else node.inputs
-            if any(name and name not in things for name in used):
-                node.refuse("it uses an output of another operation that is not read")
-            outputs = walk.apply(node, [things[name] if name else None for name in used])
+        used = node.inputs[:1] if node.op == "CastLike" else node.inputs
+        names = used if curve is None else (curve.base,)
+        if any(name and name not in things for name in names):
+            node.refuse("it uses an output of another operation that is not read")
+        outputs = walk.apply(node, [things[name] if name else None for name in names], curve)
         things |= dict(zip(node.outputs, outputs, strict=False))
     found = things.get(target)
-    if not isinstance(found, Columns) or found.rows != 0:
+    if not isinstance(found, Tensor) or found.axis != 0:
         raise UnsupportedModelError(
             "The output of the model does not have one row per row of its inputs.",
             where=f'output "{target}"',
             expected="a tensor of shape (rows, outputs), computed from the inputs",
         )
-    return found.value
-
-
-def _coordinates(first: Value, n_features: int) -> tuple[FloatArray, FloatArray]:
-    """Give the centre and the scale by which the model scales its inputs, if it does so.
-
-    Parameters
-    ----------
-    first
-        The first value that meets a layer, from raw inputs.
-
-    Returns
-    -------
-    center, scale : arrays (n_features,)
-        Zero and one for inputs that are not scaled one by one.
-    """
-    center, scale = np.zeros(n_features), np.ones(n_features)
-    matrix = first.matrices.get(0)
-    if matrix is None or set(first.matrices) != {0}:
-        return center, scale
-    for column in np.flatnonzero((matrix != 0).sum(axis=0) == 1):
-        row = int(np.flatnonzero(matrix[:, column])[0])
-        factor, shift = matrix[row, column], first.bias[column]
-        if np.isfinite([1.0 / factor, shift / factor]).all():
-            center[row], scale[row] = 0.0 - shift / factor, 1.0 / abs(factor)
-    return center, scale
+    return found

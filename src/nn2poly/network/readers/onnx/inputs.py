@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.builder import NetworkBuilder
-from nn2poly.network.readers.onnx.columns import Columns, Thing
 from nn2poly.network.readers.onnx.graph import ML_DOMAIN, Graph, Node
-from nn2poly.network.readers.onnx.tensors import NUMBERS, check_room
+from nn2poly.network.readers.onnx.rearranging import Thing
+from nn2poly.network.readers.onnx.tensors import NUMBERS
+from nn2poly.network.readers.symbolic import TensorBuilder, check_memory, numbered, selected
 
 # What keeps the number of columns, on the way to the first matrix.
 KEEPING = ("Identity", "Cast", "Dropout", "Flatten", "Add", "Sub", "Mul", "Div")
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """The inputs of a model, side by side.
+class DeclaredInputs:
+    """The inputs that a model declares, side by side.
 
     Parameters
     ----------
     shapes
-        Name of each input → its shape, with 1 in place of the number of rows.
+        Name of each input → its shape, with 1 in place of the number of rows, in front.
     n_rows
         The number of rows for which the model was exported, if it is fixed.
     """
@@ -32,7 +32,7 @@ class Inputs:
     n_rows: int | None
 
     @classmethod
-    def of(cls, graph: Graph) -> Inputs:
+    def of(cls, graph: Graph) -> DeclaredInputs:
         """Read the declarations of a graph."""
         if not graph.inputs:
             raise UnsupportedModelError("The ONNX model has no inputs.")
@@ -57,14 +57,15 @@ class Inputs:
             for i in range(count)
         ]
 
-    def things(self, builder: NetworkBuilder) -> dict[str, Thing]:
-        """Give the inputs as values, by name."""
+    def tensors(self, builder: TensorBuilder) -> dict[str, Thing]:
+        """Give the inputs as tensors, by name."""
         found: dict[str, Thing] = {}
         everything, start = builder.input(), 0
+        entries = numbered(everything)[0]
         for name, shape in self.shapes.items():
             stop = start + math.prod(shape)
-            part = everything if len(self.shapes) == 1 else everything.columns(range(start, stop))
-            found[name], start = Columns(part, shape), stop
+            found[name] = selected(entries[:, start:stop].reshape(shape), everything, axis=0)
+            start = stop
         return found
 
 
@@ -91,7 +92,7 @@ def _sizes(graph: Graph, entry: Any) -> list[int]:
             found=f"shape {tuple(size or '?' for size in sizes)}",
             remedy="export the model with the number of features fixed, and rows in front",
         )
-    check_room(math.prod(sizes[1:]) ** 2, where)
+    check_memory(math.prod(sizes[1:]) ** 2, where)
     return sizes
 
 

@@ -19,6 +19,7 @@ from nn2poly.network.readers.symbolic.limits import check_memory
 from nn2poly.network.readers.symbolic.tensor import (
     ROWS,
     MisfitError,
+    RowsLostError,
     Tensor,
     aligned,
     lifted,
@@ -31,6 +32,7 @@ from nn2poly.network.readers.symbolic.tensor import (
 __all__ = [
     "ROWS",
     "MisfitError",
+    "RowsLostError",
     "Tensor",
     "TensorBuilder",
     "added",

@@ -78,7 +78,7 @@ def dense_value(x: Tensor, weights: FloatArray, bias: npt.ArrayLike | None = Non
     # The product, and with several groups the matrix of them all, which is square in groups.
     check_memory(groups * matrix.shape[1] * (size_of(x.value) + x.value.width))
     if groups > 1:  # the same layer on each of them
-        matrix = np.kron(np.eye(groups), matrix)
+        matrix = np.asarray(np.kron(np.eye(groups), matrix), dtype=np.float64)
         bias = None if bias is None else np.tile(np.asarray(bias), groups)
     row_shape = (*x.shape[:-1], *weights.shape[1:])
     return replace(x, value=x.value.linear(matrix, bias), shape=row_shape)
@@ -88,7 +88,7 @@ def per_channel(values: npt.ArrayLike, x: Tensor, axis: int = 1) -> FloatArray:
     """Shape one number per channel so that it broadcasts along an axis of the full shape."""
     array, full = np.asarray(values, dtype=np.float64), x.full_shape
     place = axis % len(full)
-    if place == x.axis or axis >= len(full) or array.size not in (1, full[place]):
+    if place == x.axis or axis >= len(full) or (array.ndim and array.size != full[place]):
         raise MisfitError(
             "A batch normalisation does not fit what feeds it.",
             expected=f"channels for values of shape {full}",

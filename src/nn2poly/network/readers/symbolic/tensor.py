@@ -28,6 +28,10 @@ class MisfitError(UnsupportedModelError):
     """Sizes do not fit: perhaps they do with another number of inputs."""
 
 
+class RowsLostError(MisfitError):
+    """An operation does not keep the rows of the batch apart."""
+
+
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """A tensor that depends on the inputs: rows, each of a shape.
@@ -122,9 +126,9 @@ def _taken(tensors: Sequence[Tensor], columns: IntArray) -> Tensor:
     return first.with_value(moved)
 
 
-def rows_lost(shape: tuple[int, ...], rows: int) -> MisfitError:
+def rows_lost(shape: tuple[int, ...], rows: int) -> RowsLostError:
     """Say that an operation does not keep rows apart."""
-    return MisfitError(
+    return RowsLostError(
         "An operation mixes or loses the rows of the batch.",
         expected=f"a tensor of {rows} rows from {rows} rows, each from its own",
         found=f"shape {shape}",

@@ -63,7 +63,8 @@ def _addmm(call: Call) -> Tensor:
 
 def _add(call: Call, sign: float = 1.0) -> Tensor:
     factor = sign * float(call.parameters().get("alpha", 1.0))
-    return added(*map(operand, call.args[:2]), factor)
+    first, second = call.args[:2]
+    return added(operand(first), operand(second), factor)
 
 
 def _sub(call: Call) -> Tensor:

@@ -1,4 +1,4 @@
-"""ONNX's rearrangements of cells, on constants and on the columns of values alike."""
+"""ONNX's operations that only move cells about, on constants and on tensors alike."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nn2poly.network.readers.onnx.columns import Columns, Thing
 from nn2poly.network.readers.onnx.graph import Node
-from nn2poly.network.readers.onnx.tensors import Array, check_room
+from nn2poly.network.readers.onnx.tensors import Array
+from nn2poly.network.readers.symbolic import Tensor, check_memory, numbered, selected
 
 # Stands for the number of rows where a model computes with shapes: a prime that the size of no
 # real array reaches, so that it cannot be taken for anything else.
@@ -18,17 +18,18 @@ ROWS = 2**61 - 1
 # Exporters slice to the largest integer of 32 or 64 bits when they mean the end.
 FAR = 2**31 - 1
 
+Thing = Array | Tensor
 Rest = Sequence[Array | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What a move works on.
+    """What is rearranged.
 
     Parameters
     ----------
     array
-        A constant, or the numbers of columns.
+        A constant, or the numbers of the columns of a tensor of one row.
     rows
         The axis of the rows; None for a constant.
     n_rows
@@ -44,12 +45,22 @@ class Cells:
         return replace(self, array=array, rows=None if self.rows is None else rows)
 
 
-def move(thing: Thing, node: Node, rest: Rest, n_rows: int | None) -> Thing:
-    """Apply the move that a node names."""
-    if not isinstance(thing, Columns):
-        return MOVES[node.op](Cells(thing), node, rest).array
-    cells = MOVES[node.op](Cells(thing.cells(), thing.rows, n_rows), node, rest)
-    return thing.moved(cells.array, cells.rows, node)
+def rearrange(thing: Thing, node: Node, rest: Rest, n_rows: int | None = None) -> Thing:
+    """Apply the rearrangement that a node names."""
+    change = REARRANGING[node.op]
+    if not isinstance(thing, Tensor):
+        return change(Cells(thing), node, rest).array
+    cells = change(Cells(numbered(thing)[0], thing.axis, n_rows), node, rest)
+    return taken(thing, cells.array, cells.rows, node)
+
+
+def taken(x: Tensor, cells: Array, rows: int | None, node: Node) -> Tensor:
+    """Take the columns whose numbers are in ``cells``, the rows now on axis ``rows``."""
+    if rows is None or cells.shape[rows] != 1:
+        node.refuse("it mixes, repeats or drops rows")
+    if not cells.size:
+        node.refuse("it leaves no columns")
+    return selected(cells, x, axis=rows)
 
 
 def integers(rest: Rest, position: int, node: Node) -> list[int]:
@@ -163,7 +174,7 @@ def _take(cells: Cells, node: Node, rest: Rest, axis: int) -> Cells:
     axis = axis % max(array.ndim, 1)
     if axis == rows:
         node.refuse("it selects rows")
-    check_room(index.size * array.size, node.where)
+    check_memory(index.size * array.size, node.where)
     shift = index.ndim - 1 if rows is not None and axis < rows else 0
     return cells.to(np.take(array, index, axis=axis), None if rows is None else rows + shift)
 
@@ -179,7 +190,7 @@ def split_sizes(node: Node, rest: Rest, length: int) -> list[int]:
     return [max(0, min(part, length - start)) for start in range(0, part * len(node.outputs), part)]
 
 
-MOVES: dict[str, Callable[[Cells, Node, Rest], Cells]] = {
+REARRANGING: dict[str, Callable[[Cells, Node, Rest], Cells]] = {
     "Transpose": _transpose,
     "Flatten": _flatten,
     "Reshape": _reshape,
