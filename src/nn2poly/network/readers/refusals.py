@@ -50,6 +50,5 @@ def why(kind: str) -> tuple[str, str | None]:
 
 
 def as_reason(error: NN2PolyError) -> str:
-    """Give what an error says as the end of a sentence, with what was found."""
-    found = f" ({error.found})" if error.found else ""
-    return error.what[0].lower() + error.what[1:].rstrip(".") + found
+    """Give what an error says as the end of a sentence."""
+    return error.what[0].lower() + error.what[1:].rstrip(".")

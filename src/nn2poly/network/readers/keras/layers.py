@@ -45,7 +45,8 @@ def apply_rule(call: Call) -> Tensor:
     except UnsupportedModelError as error:
         if error.where is not None:
             raise
-        raise unsupported(call, as_reason(error)) from error
+        found = f" ({error.found})" if error.found else ""
+        raise unsupported(call, as_reason(error) + found) from error
 
 
 def find_rule(module: str, kind: str) -> Rule | None:

@@ -7,13 +7,14 @@ opened, and every size is checked before memory is taken for it.
 from __future__ import annotations
 
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.errors import StorageError, UnsupportedModelError, require
+from nn2poly.errors import NN2PolyError, StorageError, UnsupportedModelError, require
 from nn2poly.memory import available_bytes, human_bytes
 from nn2poly.network.network import Network
 from nn2poly.network.readers.onnx.constants import constants_of
@@ -21,12 +22,21 @@ from nn2poly.network.readers.onnx.curves import Curve, is_group, recognise
 from nn2poly.network.readers.onnx.graph import Graph, Node
 from nn2poly.network.readers.onnx.inputs import DeclaredInputs
 from nn2poly.network.readers.onnx.outputs import Ending, find_ending
-from nn2poly.network.readers.onnx.rearranging import Thing
+from nn2poly.network.readers.onnx.rearranging import REARRANGING, Thing
 from nn2poly.network.readers.onnx.tensors import Array
 from nn2poly.network.readers.onnx.walk import Walk
-from nn2poly.network.readers.symbolic import Tensor, TensorBuilder, in_own_coordinates
+from nn2poly.network.readers.symbolic import (
+    ROWS,
+    Tensor,
+    TensorBuilder,
+    in_own_coordinates,
+    rows_counted,
+    same_layers,
+)
 
 Walked = tuple[TensorBuilder, Tensor]
+# What may count rows, or hold their number as a constant.
+COUNTING = {"Shape", "Split", *REARRANGING}
 
 # The format ends at 2 GiB; reading takes about four times the size of the file.
 LARGEST_FILE = 2**31
@@ -106,19 +116,34 @@ def _read(graph: Graph) -> Network:
     constants = constants_of(graph, graph.needed([ending.tensor]))
     steps = _plan(graph, ending, constants)
 
-    def walk(center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Walked:
-        builder = TensorBuilder((inputs.n_features,), center, scale, rows=1)
+    def walk(
+        center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0, rows: int = inputs.n_rows or ROWS
+    ) -> Walked:
+        builder = TensorBuilder((inputs.n_features,), center, scale, rows=rows)
         known = {**constants, **inputs.tensors(builder)}
-        return builder, _run(Walk(builder, inputs.n_rows, ending.end), steps, known, ending.tensor)
+        return builder, _run(Walk(builder, ending.end), steps, known, ending.tensor)
 
     builder, result = in_own_coordinates(walk)
-    return builder.finish(
+    network = builder.finish(
         result,
         feature_names=inputs.names(),
         output_names=ending.output_names(result.value.width),
         classes=ending.classes,
         link=ending.link,
     )
+    if inputs.n_rows is None and any(node.op in COUNTING for node, _ in steps):
+        _check_other_rows(network, lambda: walk(network.center, network.scale, ROWS + 1))
+    return network
+
+
+def _check_other_rows(network: Network, walk: Callable[[], Walked]) -> None:
+    """Refuse outputs that depend on the number of rows in the batch."""
+    try:
+        builder, result = walk()
+    except NN2PolyError as error:
+        raise rows_counted(error.where) from error
+    if not same_layers(network, builder.finish(result)):
+        raise rows_counted(None)
 
 
 def _plan(

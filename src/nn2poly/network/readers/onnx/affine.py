@@ -8,7 +8,7 @@ import numpy as np
 
 from nn2poly.network.readers.onnx.constants import part_of_shape
 from nn2poly.network.readers.onnx.graph import ML_DOMAIN, Node
-from nn2poly.network.readers.onnx.rearranging import ROWS, Thing, split_sizes, taken
+from nn2poly.network.readers.onnx.rearranging import Thing, split_sizes
 from nn2poly.network.readers.onnx.tensors import FLOATS, Array
 from nn2poly.network.readers.symbolic import (
     Tensor,
@@ -19,6 +19,7 @@ from nn2poly.network.readers.symbolic import (
     multiplied,
     negated,
     numbered,
+    selected,
 )
 
 Args = list[Thing | None]
@@ -174,8 +175,7 @@ def _imputer(_builder: TensorBuilder, node: Node, args: Args) -> Tensor:
 
 
 def _shape(_builder: TensorBuilder, node: Node, args: Args) -> Array:
-    x = tensor(args[0], node)
-    return part_of_shape(node, (*x.shape[: x.axis], ROWS, *x.shape[x.axis :]))
+    return part_of_shape(node, tensor(args[0], node).full_shape)
 
 
 def _concat(_builder: TensorBuilder, node: Node, args: Args) -> Tensor:
@@ -186,11 +186,9 @@ def _concat(_builder: TensorBuilder, node: Node, args: Args) -> Tensor:
 def _split(_builder: TensorBuilder, node: Node, args: Args) -> list[Thing]:
     x = tensor(args[0], node)
     axis = node.integer("axis", 0) % len(x.full_shape)
-    rest = constants(args[1:], node)
-    if axis == x.axis:
-        node.refuse("it splits the rows")
-    cuts = np.cumsum(split_sizes(node, rest, x.full_shape[axis]))[:-1]
-    return [taken(x, part, x.axis, node) for part in np.split(numbered(x)[0], cuts, axis=axis)]
+    sizes = split_sizes(node, constants(args[1:], node), x.full_shape[axis])
+    parts = np.split(numbered(x)[0], np.cumsum(sizes)[:-1], axis=axis)
+    return [selected(part, x) for part in parts]
 
 
 AFFINE: dict[str, Callable[[TensorBuilder, Node, Args], Thing | list[Thing]]] = {

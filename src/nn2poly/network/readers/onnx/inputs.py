@@ -23,7 +23,7 @@ class DeclaredInputs:
     Parameters
     ----------
     shapes
-        Name of each input → its shape, with 1 in place of the number of rows, in front.
+        Name of each input → the shape of one row.
     n_rows
         The number of rows for which the model was exported, if it is fixed.
     """
@@ -38,7 +38,7 @@ class DeclaredInputs:
             raise UnsupportedModelError("The ONNX model has no inputs.")
         sizes = {entry.name: _sizes(graph, entry) for entry in graph.inputs}
         rows = {shape[0] for shape in sizes.values()}
-        shapes = {name: (1, *shape[1:]) for name, shape in sizes.items()}
+        shapes = {name: tuple(shape[1:]) for name, shape in sizes.items()}
         return cls(shapes, rows.pop() or None if len(rows) == 1 else None)
 
     @property
@@ -64,7 +64,8 @@ class DeclaredInputs:
         entries = numbered(everything)[0]
         for name, shape in self.shapes.items():
             stop = start + math.prod(shape)
-            found[name] = selected(entries[:, start:stop].reshape(shape), everything, axis=0)
+            part = entries[:, start:stop].reshape(len(entries), *shape)
+            found[name] = selected(part, everything, axis=0)
             start = stop
         return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,55 +11,16 @@ from nn2poly.network.readers.onnx.graph import Node
 from nn2poly.network.readers.onnx.tensors import Array
 from nn2poly.network.readers.symbolic import Tensor, check_memory, numbered, selected
 
-# Stands for the number of rows where a model computes with shapes: a prime that the size of no
-# real array reaches, so that it cannot be taken for anything else.
-ROWS = 2**61 - 1
-# Exporters slice to the largest integer of 32 or 64 bits when they mean the end.
-FAR = 2**31 - 1
-
 Thing = Array | Tensor
 Rest = Sequence[Array | None]
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """What is rearranged.
-
-    Parameters
-    ----------
-    array
-        A constant, or the numbers of the columns of a tensor of one row.
-    rows
-        The axis of the rows; None for a constant.
-    n_rows
-        The number of rows for which the model was exported, if it is fixed.
-    """
-
-    array: Array
-    rows: int | None = None
-    n_rows: int | None = None
-
-    def to(self, array: Array, rows: int | None) -> Cells:
-        """Give other cells; a constant has no rows."""
-        return replace(self, array=array, rows=None if self.rows is None else rows)
-
-
-def rearrange(thing: Thing, node: Node, rest: Rest, n_rows: int | None = None) -> Thing:
+def rearrange(thing: Thing, node: Node, rest: Rest) -> Thing:
     """Apply the rearrangement that a node names."""
     change = REARRANGING[node.op]
     if not isinstance(thing, Tensor):
-        return change(Cells(thing), node, rest).array
-    cells = change(Cells(numbered(thing)[0], thing.axis, n_rows), node, rest)
-    return taken(thing, cells.array, cells.rows, node)
-
-
-def taken(x: Tensor, cells: Array, rows: int | None, node: Node) -> Tensor:
-    """Take the columns whose numbers are in ``cells``, the rows now on axis ``rows``."""
-    if rows is None or cells.shape[rows] != 1:
-        node.refuse("it mixes, repeats or drops rows")
-    if not cells.size:
-        node.refuse("it leaves no columns")
-    return selected(cells, x, axis=rows)
+        return change(thing, node, rest)
+    return selected(change(numbered(thing)[0], node, rest), thing)
 
 
 def integers(rest: Rest, position: int, node: Node) -> list[int]:
@@ -71,35 +31,21 @@ def integers(rest: Rest, position: int, node: Node) -> list[int]:
     return [int(i) for i in array.ravel()]
 
 
-def _transpose(cells: Cells, node: Node, _rest: Rest) -> Cells:
-    array, rows = cells.array, cells.rows
-    order = list(node.attribute("perm", "ints") or reversed(range(array.ndim)))
-    return cells.to(array.transpose(order), None if rows is None else order.index(rows))
+def _transpose(array: Array, node: Node, _rest: Rest) -> Array:
+    return array.transpose(node.attribute("perm", "ints") or None)
 
 
-def _flatten(cells: Cells, node: Node, _rest: Rest) -> Cells:
-    array, rows = cells.array, cells.rows
+def _flatten(array: Array, node: Node, _rest: Rest) -> Array:
     axis = node.integer("axis", 1)
     axis = axis + array.ndim if axis < 0 else axis
-    before = math.prod(array.shape[:axis])
-    kept = 0 if rows is not None and rows < axis and before == 1 else None
-    return cells.to(array.reshape(before, math.prod(array.shape[axis:])), kept)
+    return array.reshape(math.prod(array.shape[:axis]), math.prod(array.shape[axis:]))
 
 
-def _reshape(cells: Cells, node: Node, rest: Rest) -> Cells:
-    array, rows = cells.array, cells.rows
+def _reshape(array: Array, node: Node, rest: Rest) -> Array:
     target = integers(rest, 0, node)
     if not node.integer("allowzero", 0):
-        sizes = [ROWS if axis == rows else size for axis, size in enumerate(array.shape)]
-        target = [sizes[i] if size == 0 else size for i, size in enumerate(target)]
-    if rows is None:
-        return cells.to(array.reshape(target), None)
-    others = target[1:]
-    fits = target[:1] != [-1] or math.prod(others) == array.size
-    if rows != 0 or not target or target[0] not in (-1, ROWS, cells.n_rows) or not fits:
-        shown = ["rows" if size == ROWS else size for size in target]
-        node.refuse(f"its shape {shown} does not keep the rows")
-    return cells.to(array.reshape([1, *others]), 0)
+        target = [array.shape[i] if size == 0 else size for i, size in enumerate(target)]
+    return array.reshape(target)
 
 
 def _axes(node: Node, rest: Rest) -> list[int] | None:
@@ -110,35 +56,22 @@ def _axes(node: Node, rest: Rest) -> list[int] | None:
     return None if given is None else list(given)
 
 
-def _squeeze(cells: Cells, node: Node, rest: Rest) -> Cells:
-    array, rows = cells.array, cells.rows
-    given = _axes(node, rest)
-    ones = [axis for axis, size in enumerate(array.shape) if size == 1 and axis != rows]
-    gone = ones if given is None else [axis % max(array.ndim, 1) for axis in given]
-    kept = None if rows is None or rows in gone else rows - sum(axis < rows for axis in gone)
-    return cells.to(np.squeeze(array, tuple(gone)), kept)
+def _squeeze(array: Array, node: Node, rest: Rest) -> Array:
+    axes = _axes(node, rest)
+    return np.squeeze(array, None if axes is None else tuple(axes))
 
 
-def _unsqueeze(cells: Cells, node: Node, rest: Rest) -> Cells:
-    axes = _axes(node, rest) or []
-    moved = np.expand_dims(cells.array, tuple(axes))
-    new = {axis % moved.ndim for axis in axes}
-    old = [axis for axis in range(moved.ndim) if axis not in new]
-    return cells.to(moved, None if cells.rows is None else old[cells.rows])
+def _unsqueeze(array: Array, node: Node, rest: Rest) -> Array:
+    return np.expand_dims(array, tuple(_axes(node, rest) or []))
 
 
-def _slice(cells: Cells, node: Node, rest: Rest) -> Cells:
-    array = cells.array
+def _slice(array: Array, node: Node, rest: Rest) -> Array:
     index = [slice(None)] * array.ndim
     for axis, start, end, step in zip(*_bounds(node, rest), strict=True):
-        if cells.rows is not None and axis % array.ndim == cells.rows:
-            if (start, step) != (0, 1) or (end < FAR and end != cells.n_rows):
-                node.refuse("it selects rows")
-        else:
-            # Going backwards, an end before the first cell takes that cell too.
-            stop = None if step < 0 and end < -array.shape[axis] else end
-            index[axis] = slice(start, stop, step)
-    return cells.to(array[tuple(index)], cells.rows)
+        # Going backwards, an end before the first cell takes that cell too.
+        stop = None if step < 0 and end < -array.shape[axis] else end
+        index[axis] = slice(start, stop, step)
+    return array[tuple(index)]
 
 
 def _bounds(node: Node, rest: Rest) -> tuple[list[int], list[int], list[int], list[int]]:
@@ -153,30 +86,25 @@ def _bounds(node: Node, rest: Rest) -> tuple[list[int], list[int], list[int], li
     return axes or list(range(len(starts))), starts, ends, steps or [1] * len(starts)
 
 
-def _gather(cells: Cells, node: Node, rest: Rest) -> Cells:
-    return _take(cells, node, rest, node.integer("axis", 0))
+def _gather(array: Array, node: Node, rest: Rest) -> Array:
+    return _take(array, node, rest, node.integer("axis", 0))
 
 
-def _gather_nd(cells: Cells, node: Node, rest: Rest) -> Cells:
+def _gather_nd(array: Array, node: Node, rest: Rest) -> Array:
     index = rest[0] if rest else None
     if index is None or index.shape[1:] != (1,) or node.integer("batch_dims", 0):
         node.refuse("it selects single cells")
-    return _take(cells, node, [index[:, 0]], 0)
+    return _take(array, node, [index[:, 0]], 0)
 
 
-def _extract(cells: Cells, node: Node, rest: Rest) -> Cells:
-    return _take(cells, node, [np.array(integers(rest, 0, node))], -1)
+def _extract(array: Array, node: Node, rest: Rest) -> Array:
+    return _take(array, node, [np.array(integers(rest, 0, node))], -1)
 
 
-def _take(cells: Cells, node: Node, rest: Rest, axis: int) -> Cells:
-    array, rows = cells.array, cells.rows
+def _take(array: Array, node: Node, rest: Rest, axis: int) -> Array:
     index = np.asarray(integers(rest, 0, node)).reshape(np.asarray(rest[0]).shape)
-    axis = axis % max(array.ndim, 1)
-    if axis == rows:
-        node.refuse("it selects rows")
     check_memory(index.size * array.size, node.where)
-    shift = index.ndim - 1 if rows is not None and axis < rows else 0
-    return cells.to(np.take(array, index, axis=axis), None if rows is None else rows + shift)
+    return np.take(array, index, axis=axis)
 
 
 def split_sizes(node: Node, rest: Rest, length: int) -> list[int]:
@@ -190,7 +118,7 @@ def split_sizes(node: Node, rest: Rest, length: int) -> list[int]:
     return [max(0, min(part, length - start)) for start in range(0, part * len(node.outputs), part)]
 
 
-REARRANGING: dict[str, Callable[[Cells, Node, Rest], Cells]] = {
+REARRANGING: dict[str, Callable[[Array, Node, Rest], Array]] = {
     "Transpose": _transpose,
     "Flatten": _flatten,
     "Reshape": _reshape,

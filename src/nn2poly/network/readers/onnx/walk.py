@@ -20,14 +20,12 @@ class Walk:
     ----------
     builder
         Of the network.
-    n_rows
-        The number of rows for which the model was exported, if it is fixed.
     end
         Index of the node that is the link of the outputs, and does nothing here.
     """
 
-    def __init__(self, builder: TensorBuilder, n_rows: int | None, end: int | None) -> None:
-        self._builder, self._n_rows, self._end = builder, n_rows, end
+    def __init__(self, builder: TensorBuilder, end: int | None) -> None:
+        self._builder, self._end = builder, end
 
     def apply(self, node: Node, args: Args, curve: Curve | None = None) -> list[Thing]:
         """Give the outputs of a node from its inputs, None where one is left out.
@@ -57,7 +55,7 @@ class Walk:
             return [_end(node, tensors[0])]
         if node.op in REARRANGING:
             rest = constants(args[1:], node)
-            return [rearrange(tensor(args[0], node), node, rest, self._n_rows)]
+            return [rearrange(tensor(args[0], node), node, rest)]
         if node.op in ACTIVATIONS:
             return [ACTIVATIONS[node.op](self._builder, node, args)]
         if node.op not in AFFINE:

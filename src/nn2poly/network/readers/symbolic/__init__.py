@@ -14,7 +14,12 @@ from nn2poly.network.readers.symbolic.affine import (
     negated,
     per_channel,
 )
-from nn2poly.network.readers.symbolic.build import TensorBuilder, in_own_coordinates
+from nn2poly.network.readers.symbolic.build import (
+    TensorBuilder,
+    in_own_coordinates,
+    rows_counted,
+    same_layers,
+)
 from nn2poly.network.readers.symbolic.limits import check_memory
 from nn2poly.network.readers.symbolic.tensor import (
     ROWS,
@@ -47,7 +52,9 @@ __all__ = [
     "negated",
     "numbered",
     "per_channel",
+    "rows_counted",
     "rows_lost",
+    "same_layers",
     "selected",
     "size_of",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -156,6 +156,27 @@ def softmax_inside(origin: str) -> UnsupportedModelError:
         where=origin or None,
         expected="a softmax at the very end, where it is the output link",
         remedy="convert the layers before it, or use sigmoid or tanh in its place",
+    )
+
+
+def same_layers(one: Network, other: Network) -> bool:
+    """Say whether two networks have the same numbers."""
+    pairs = zip(_arrays(one), _arrays(other), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def _arrays(network: Network) -> Iterator[FloatArray]:
+    for layer in network.layers:
+        yield from (layer.weights, layer.bias, *layer.skips.values())
+
+
+def rows_counted(where: str | None) -> UnsupportedModelError:
+    """Word the refusal of a model that gives other outputs for another number of rows."""
+    return UnsupportedModelError(
+        "The outputs depend on the number of rows in the batch.",
+        where=where,
+        expected="outputs of a row that depend on this row alone",
+        remedy="do not compute with x.shape[0] or x.size(0); keep rows as they are",
     )
 
 

@@ -86,6 +86,7 @@ def size_of(value: Value) -> int:
 def numbered(*tensors: Tensor) -> list[IntArray]:
     """Give every entry of tensors a number, those of a row in sequence: arrays of full shape."""
     total, start, rows = sum(t.value.width for t in tensors), 0, tensors[0].rows
+    check_memory(rows * total)
     entries = np.arange(rows * total).reshape(rows, total)
     parts = []
     for tensor in tensors:

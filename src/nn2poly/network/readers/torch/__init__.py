@@ -13,14 +13,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 import nn2poly.network.readers.torch.tracing as tracing
-from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Network
-from nn2poly.network.readers.symbolic import MisfitError
+from nn2poly.network.readers.symbolic import MisfitError, rows_counted, same_layers
 from nn2poly.network.readers.torch.flow import first_line
 from nn2poly.network.readers.torch.nodes import place, rule_name
 from nn2poly.network.readers.torch.rules import MEASURES
@@ -187,16 +185,5 @@ def _check_other_rows(
         other = walk.builder.finish(walk.run())
     except MisfitError:  # a program that was exported for one number of rows
         return
-    pairs = zip(_arrays(network), _arrays(other), strict=True)
-    if not all(np.array_equal(one, two) for one, two in pairs):
-        raise UnsupportedModelError(
-            "The outputs depend on the number of rows in the batch.",
-            where=f"forward of {program.title}",
-            expected="outputs of a row that depend on this row alone",
-            remedy="do not compute with x.shape[0] or x.size(0)",
-        )
-
-
-def _arrays(network: Network) -> Iterator[FloatArray]:
-    for layer in network.layers:
-        yield from (layer.weights, layer.bias, *layer.skips.values())
+    if not same_layers(network, other):
+        raise rows_counted(f"forward of {program.title}")
