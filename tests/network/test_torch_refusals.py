@@ -208,6 +208,22 @@ def test_a_sum_after_an_alias_was_overwritten_is_refused():
     assert "used again" in error.found
 
 
+def test_an_output_that_was_overwritten_is_refused():
+    """In PyTorch, what is given out below is the changed value."""
+
+    class Changed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(3, 2)
+
+        def forward(self, x):
+            y = torch.tanh(self.fc(x))
+            y.add_(1)
+            return y
+
+    assert "the output" in refusal(Changed(), "overwritten in place").found
+
+
 def test_some_of_the_probabilities_of_a_softmax_are_refused():
     class Second(nn.Module):
         def __init__(self):

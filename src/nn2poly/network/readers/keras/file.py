@@ -27,6 +27,7 @@ MODULES = (
 )
 # Entries that are data, not classes.
 DATA = {"__keras_tensor__", "__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__"}
+# 64 MiB of JSON, by taste: thousands of layers, and quickly read.
 MAX_CONFIG_BYTES = 1 << 26
 TRUSTED = "if you trust the file, load it yourself with keras.saving.load_model and pass the model"
 

@@ -7,7 +7,7 @@ opened, and every size is checked before memory is taken for it.
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
@@ -114,19 +114,21 @@ def _read(graph: Graph) -> Network:
     if ending.tensor not in graph.varying:
         raise UnsupportedModelError("The output of the model does not depend on its inputs.")
     constants = constants_of(graph, graph.needed([ending.tensor]))
-    steps = _plan(graph, ending, constants)
+    steps, is_level = _plan(graph, ending, constants, inputs.encoded), inputs.is_level()
 
     def walk(
         center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0, rows: int = inputs.n_rows or ROWS
     ) -> Walked:
-        builder = TensorBuilder((inputs.n_features,), center, scale, rows=rows)
+        # A level stays 0 or 1 in the algebra, also where a scaler comes after the encoder.
+        place = np.where(is_level, 0.0, center), np.where(is_level, 1.0, scale)
+        builder = TensorBuilder((inputs.n_features,), *place, rows=rows)
         known = {**constants, **inputs.tensors(builder)}
         return builder, _run(Walk(builder, ending.end), steps, known, ending.tensor)
 
     builder, result = in_own_coordinates(walk)
     network = builder.finish(
         result,
-        feature_names=inputs.names(),
+        inputs=inputs.columns(),
         output_names=ending.output_names(result.value.width),
         classes=ending.classes,
         link=ending.link,
@@ -147,13 +149,17 @@ def _check_other_rows(network: Network, walk: Callable[[], Walked]) -> None:
 
 
 def _plan(
-    graph: Graph, ending: Ending, constants: dict[str, Array]
+    graph: Graph, ending: Ending, constants: dict[str, Array], known: Container[str]
 ) -> list[tuple[Node, Curve | None]]:
-    """List the nodes to run, in order, with the activation where a group of them is one."""
+    """List the nodes to run, in order, with the activation where a group of them is one.
+
+    What is ``known`` from the start, as the result of an encoder, is not computed.
+    """
     steps: dict[int, tuple[Node, Curve | None]] = {}
     stack = [ending.tensor]
     while stack:
-        node = graph.producer(stack.pop())
+        name = stack.pop()
+        node = None if name in known else graph.producer(name)
         if node is None or node.index in steps:
             continue
         alone = node.index == ending.end or not is_group(graph, node)
@@ -170,7 +176,7 @@ def _run(
         used = node.inputs[:1] if node.op == "CastLike" else node.inputs
         names = used if curve is None else (curve.base,)
         if any(name and name not in things for name in names):
-            node.refuse("it uses an output of another operation that is not read")
+            node.refuse("it uses a category as a number, or what another operation did not give")
         outputs = walk.apply(node, [things[name] if name else None for name in names], curve)
         things |= dict(zip(node.outputs, outputs, strict=False))
     found = things.get(target)

@@ -11,18 +11,18 @@ from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder, Value
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
-from nn2poly.network.readers.sklearn.maps import (
-    check_fitted,
-    diagonal,
-    is_passthrough,
-    sklearn_kind,
-)
-from nn2poly.network.readers.sklearn.mlp import PERCEPTRONS, read_perceptron
-from nn2poly.network.readers.sklearn.steps import (
+from nn2poly.network.readers.sklearn.folding import (
     RawColumns,
     Step,
     flatten,
     fold_pipeline,
+)
+from nn2poly.network.readers.sklearn.mlp import PERCEPTRONS, read_perceptron
+from nn2poly.network.readers.sklearn.transformers import (
+    check_fitted,
+    diagonal,
+    is_passthrough,
+    sklearn_kind,
 )
 
 WRAPPERS = ("BaseSearchCV", "FrozenEstimator", "Pipeline", "TransformedTargetRegressor")

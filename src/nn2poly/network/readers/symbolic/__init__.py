@@ -7,7 +7,7 @@ multiplied by constants, an affine function changes; an activation makes a layer
 
 from nn2poly.network.readers.symbolic.affine import (
     added,
-    dense_value,
+    constant_like,
     divided,
     joined,
     multiplied,
@@ -26,12 +26,9 @@ from nn2poly.network.readers.symbolic.tensor import (
     MisfitError,
     RowsLostError,
     Tensor,
-    aligned,
-    lifted,
     numbered,
     rows_lost,
     selected,
-    size_of,
 )
 
 __all__ = [
@@ -41,13 +38,11 @@ __all__ = [
     "Tensor",
     "TensorBuilder",
     "added",
-    "aligned",
     "check_memory",
-    "dense_value",
+    "constant_like",
     "divided",
     "in_own_coordinates",
     "joined",
-    "lifted",
     "multiplied",
     "negated",
     "numbered",
@@ -56,5 +51,4 @@ __all__ = [
     "rows_lost",
     "same_layers",
     "selected",
-    "size_of",
 ]

@@ -101,7 +101,7 @@ def per_channel(values: npt.ArrayLike, x: Tensor, axis: int = 1) -> FloatArray:
 def joined(join: Callable[[list[Any]], Any], parts: Sequence[Operand]) -> Tensor:
     """Join tensors and constants; ``join`` does it to a list of arrays."""
     first = next(part for part in parts if isinstance(part, Tensor))
-    tensors = [part if isinstance(part, Tensor) else _like(part, first) for part in parts]
+    tensors = [part if isinstance(part, Tensor) else constant_like(part, first) for part in parts]
     if any(tensor.axis != first.axis for tensor in tensors):
         raise rows_lost(first.full_shape, first.rows)
     total = sum(tensor.value.width for tensor in tensors)
@@ -109,7 +109,8 @@ def joined(join: Callable[[list[Any]], Any], parts: Sequence[Operand]) -> Tensor
     return selected(join(numbered(*tensors)), *tensors, axis=None if first.rows > 1 else first.axis)
 
 
-def _like(constant: npt.ArrayLike, first: Tensor) -> Tensor:
+def constant_like(constant: npt.ArrayLike, first: Tensor) -> Tensor:
+    """Take a constant that has the rows of a tensor for one."""
     array = np.asarray(constant, dtype=np.float64)
     if array.ndim <= first.axis:
         raise rows_lost(array.shape, first.rows)

@@ -20,7 +20,7 @@ from nn2poly.network.readers.symbolic import (
     MisfitError,
     Tensor,
     check_memory,
-    lifted,
+    constant_like,
     numbered,
     rows_lost,
     selected,
@@ -94,14 +94,8 @@ def describe(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def join(function: Callable[..., Any], parts: Any, *args: Any, **kwargs: Any) -> Any:
     """Join symbolic and constant tensors with ``cat``, ``stack`` or the like."""
     first = tensors_in(parts)[0]
-    same = [part if isinstance(part, Tensor) else _like(numbers(part), first) for part in parts]
+    same = [p if isinstance(p, Tensor) else constant_like(numbers(p), first) for p in parts]
     return rearrange(function, same, *args, **kwargs)
-
-
-def _like(constant: FloatArray, first: Tensor) -> Tensor:
-    if constant.ndim <= first.axis:
-        raise rows_lost(constant.shape, first.rows)
-    return lifted(constant, constant.shape, first.axis, first.rows)
 
 
 def reduce(function: Callable[..., Any], x: Tensor, *args: Any, **kwargs: Any) -> Tensor:

@@ -23,6 +23,7 @@ SLICES = (
     *("chunk", "getitem", "index", "index_select", "narrow", "select", "slice", "split"),
     *("split_with_sizes", "tensor_split", "unbind"),
 )
+# A try is one walk, so that this bounds the time; by taste.
 MOST_TRIED = 1024
 
 

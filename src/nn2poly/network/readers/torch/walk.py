@@ -167,14 +167,16 @@ class Walk:
         """Refuse to overwrite a value that is used again later, itself or through a view."""
         first = self._first(node.all_input_nodes[0])
         for member in [n for n in self._values if self._first(n) is first]:
-            for user in self._users(member):
-                if self._order[user] > self._order[node]:
-                    raise UnsupportedModelError(
-                        "A value is overwritten in place and used again.",
-                        found=f"{member.name} is used again in {user.name}",
-                        remedy="use the operation that makes a new tensor (x = x + y, "
-                        "torch.relu(x), inplace=False)",
-                    )
+            later = [u.name for u in self._users(member) if self._order[u] > self._order[node]]
+            if member is self.program.output:
+                later.append("the output")
+            if later:
+                raise UnsupportedModelError(
+                    "A value is overwritten in place and used again.",
+                    found=f"{member.name} is used again in {later[0]}",
+                    remedy="use the operation that makes a new tensor (x = x + y, "
+                    "torch.relu(x), inplace=False)",
+                )
 
     def _first(self, node: Node) -> Node:
         if node not in self._family:

@@ -18,7 +18,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.inputs import Column, Coordinate, Inputs, level_text
 from nn2poly.network.builder import Value, concatenate
-from nn2poly.network.readers.sklearn.maps import (
+from nn2poly.network.readers.sklearn.transformers import (
     PROJECTIONS,
     SCALERS,
     check_fitted,
