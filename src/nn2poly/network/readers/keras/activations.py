@@ -65,10 +65,7 @@ def _named(call: Call, name: str, get: Callable[[str], Any]) -> Tensor:
         return replace(call.tensor(), link="sigmoid", origin=call.where)
     if key == "relu":
         return _relu(call, get)
-    found = shared.named(call.builder, call.tensor(), name, get)
-    if found is None:
-        raise unsupported(call, f"nn2poly does not know the activation {name!r}")
-    return found
+    return shared.named(call.builder, call.tensor(), name, get)
 
 
 def _relu(call: Call, get: Callable[[str], Any]) -> Tensor:

@@ -32,8 +32,7 @@ def _named(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
         known = name in ("alpha", "negative_slope") and node.attribute("alpha", "f") is not None
         return node.number("alpha", 1.0) if known else None
 
-    found = shared.named(builder, tensor(args[0], node), node.op, parameter)
-    return node.refuse() if found is None else found
+    return shared.named(builder, tensor(args[0], node), node.op, parameter)
 
 
 def _selu(builder: TensorBuilder, node: Node, args: Args) -> Tensor:

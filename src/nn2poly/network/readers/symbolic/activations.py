@@ -30,16 +30,13 @@ ACTIVATIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 GELU = {None: "gelu", False: "gelu", "none": "gelu", True: "gelu_tanh", "tanh": "gelu_tanh"}
 
 
-def named(builder: TensorBuilder, x: Tensor, name: str, get: Callable[[str], Any]) -> Tensor | None:
-    """Apply an activation by a framework's name; None if the table does not have it.
-
-    ``get`` gives a parameter by its name, None where it has none.
-    """
+def named(builder: TensorBuilder, x: Tensor, name: str, get: Callable[[str], Any]) -> Tensor:
+    """Apply an activation by a framework's name; ``get`` gives its parameters, None for none."""
     key = name.replace("_", "").lower()
     if key == "gelu":
         return gelu(builder, x, get("approximate"))
     if key not in ACTIVATIONS:
-        return None
+        raise UnsupportedModelError(f"nn2poly does not know the activation {name!r}.")
     ours, passed = ACTIVATIONS[key]
     given = {parameter: get(parameter) for parameter in passed}
     return builder.activate(x, ours, **{k: v for k, v in given.items() if v is not None})

@@ -25,9 +25,7 @@ SOFTPLUS_THRESHOLD = 20.0
 
 def _activation(call: Call) -> Tensor:
     given = {k: v for k, v in call.parameters().items() if k in PARAMETERS.get(call.name, ())}
-    found = shared.named(call.builder, call.args[0], call.name, given.get)
-    assert found is not None, call.name
-    return found
+    return shared.named(call.builder, call.args[0], call.name, given.get)
 
 
 def _elu(call: Call) -> Tensor:
