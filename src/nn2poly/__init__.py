@@ -18,7 +18,7 @@ from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import NN2PolyError, TooManyTermsError
 from nn2poly.formula.polynomial import Polynomial, load
 from nn2poly.network.network import Layer, Network
-from nn2poly.network.readers import read_network
+from nn2poly.network.readers import read_network, register_reader
 
 if TYPE_CHECKING:
     from nn2poly import explain, export, plots
@@ -44,6 +44,7 @@ __all__ = [
     "plots",
     "polynomial_network",
     "read_network",
+    "register_reader",
     "report",
     "sparse_path",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
+from types import ModuleType
 from typing import Self
 
 __all__ = [
@@ -96,6 +98,47 @@ class StorageError(NN2PolyError, ValueError):
 
 class MissingDependencyError(NN2PolyError, ImportError):
     """An optional package is needed and not installed."""
+
+
+# Import name → the name to install it by, where they differ.
+PACKAGES = {"jinja2": "Jinja2", "sklearn": "scikit-learn"}
+
+
+def require(module: str, *, what: str, extra: str | None = None, otherwise: str = "") -> ModuleType:
+    """Import an optional module, or say how to install it.
+
+    Parameters
+    ----------
+    module
+        Its dotted name.
+    what
+        What needs it, as the beginning of a sentence.
+    extra
+        The extra of nn2poly that brings it; None to install the package by its own name.
+    otherwise
+        What else can be done, added to the remedy.
+
+    Raises
+    ------
+    MissingDependencyError
+        When the module, or one that it needs itself, is not installed.
+
+    Examples
+    --------
+    >>> require("json", what="This").loads("[1]")
+    [1]
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        root = module.partition(".")[0]
+        package = PACKAGES.get(root, root)
+        install = package if extra is None else f'"nn2poly[{extra}]"'
+        raise MissingDependencyError(
+            f"{what} needs {package}, which is not installed.",
+            found=str(error),
+            remedy=f"pip install {install}{otherwise}",
+        ) from error
 
 
 class TooManyTermsError(NN2PolyError, MemoryError):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
-from nn2poly.errors import InvalidInputError, MissingDependencyError
+from nn2poly.errors import InvalidInputError, require
 
 # File formats that are streamed, by suffix, as Arrow calls them.
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "ipc"}
@@ -201,18 +201,16 @@ def _dataset(path: Path) -> Any:
             expected="one of " + ", ".join(FORMATS) + ", or a folder of one kind of them",
             remedy="open anything else yourself, for example with pyarrow.dataset, and pass that",
         )
-    try:
-        import pyarrow
-        import pyarrow.dataset
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading a data file needs pyarrow, which is not installed.",
-            remedy="pip install 'nn2poly[cli]'; or read it yourself and pass a data frame",
-        ) from error
+    otherwise = "; or read it yourself and pass a data frame"
+    dataset = require(
+        "pyarrow.dataset", what="Reading a data file", extra="cli", otherwise=otherwise
+    )
+    import pyarrow
+
     try:
         kind = kinds.pop()
-        first = pyarrow.dataset.dataset(path, format=kind)
-        return pyarrow.dataset.dataset(path, format=kind, schema=_as_numbers(first.schema))
+        first = dataset.dataset(path, format=kind)
+        return dataset.dataset(path, format=kind, schema=_as_numbers(first.schema))
     except (pyarrow.ArrowInvalid, OSError) as error:
         raise InvalidInputError(
             "The data file cannot be read.", where=str(path), found=str(error)

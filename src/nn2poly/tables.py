@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, overload
 
-from nn2poly.errors import InvalidInputError, MissingDependencyError
+from nn2poly.errors import InvalidInputError, require
 
 __all__ = ["Table", "format_cell", "numeric_columns"]
 
@@ -107,13 +107,7 @@ class Table:
           term  value
         0   rm    0.5
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingDependencyError(
-                "Table.to_frame() needs pandas, which is not installed.",
-                remedy="pip install pandas",
-            ) from error
+        pandas = require("pandas", what="Table.to_frame()")
         return pandas.DataFrame(list(self.rows), columns=list(self.columns))
 
 

@@ -287,14 +287,12 @@ def test_coordinates_are_read_from_any_first_scaler(first, center, scale):
         assert_same(model)
 
 
-def test_two_scalers_in_a_row_compose():
+def test_two_scalers_in_a_row_compose_to_the_statistics_of_the_second():
     scalers = layers.Rescaling([1.0, 2.0, 3.0, 4.0], offset=1.0), layers.BatchNormalization()
     model = sequential(*scalers, layers.Dense(3, "tanh"), layers.Dense(1))
-    network = read(model)
-    probe = keras.Model(model.inputs, model.layers[1].output)
-    z = probe.predict(X, verbose=0)
-    signs = np.sign(network.to_working(X.astype("float64")) / z)
-    np.testing.assert_allclose(network.to_working(X) * signs, z, atol=1e-4)
+    mean, variance = (np.asarray(weights) for weights in model.get_weights()[2:4])
+    expected = (X * [1.0, 2.0, 3.0, 4.0] + 1.0 - mean) / np.sqrt(variance + scalers[1].epsilon)
+    np.testing.assert_allclose(read(model).to_working(X.astype("float64")), expected, atol=1e-4)
     assert_same(model)
 
 
@@ -450,15 +448,15 @@ UNREADABLE = [
     (
         lambda: sequence(layers.EinsumDense("abc,cd->abd", (6, 2), name="odd")),
         "EinsumDense",
-        "kind",
+        "dense network",
     ),
     (lambda: sequential(layers.Lambda(lambda x: x, name="odd")), "Lambda", "Python code"),
     (lambda: sequential(Doubled(name="odd")), "Doubled", "class of its own"),
     (lambda: functional(multiplied), "Multiply", "multiplies"),
     (lambda: functional(attended), "Attention", "multiplies"),
-    (lambda: functional(lambda x: x * layers.Dense(4)(x)), "Multiply", "multiplies"),
+    (lambda: functional(lambda x: x * layers.Dense(4)(x)), "Multiply", "are multiplied"),
     (lambda: functional(lambda x: 1.0 / layers.Dense(4)(x)), "TrueDivide", "divides"),
-    (lambda: functional(lambda x: ops.abs(x)), "Absolute", "kind"),
+    (lambda: functional(lambda x: ops.abs(x)), "Absolute", "dense network"),
     (lambda: sequence(layers.Dense(2, name="odd")), "Dense", r"Flatten\(\)"),
 ]
 
@@ -470,6 +468,12 @@ def test_what_is_not_a_dense_network_is_refused_by_name(make, kind, reason):
     assert caught.value.found.endswith(kind)
     assert repr(caught.value.where) in caught.value.what
     assert caught.value.remedy
+
+
+def test_some_of_the_probabilities_of_a_softmax_are_refused():
+    model = functional(lambda x: layers.Dense(3, "softmax")(x)[:, 1])
+    with pytest.raises(UnsupportedModelError, match="nly some of the probabilities"):
+        read(model)
 
 
 def test_a_layer_inside_a_model_is_named_with_its_path():

@@ -52,6 +52,7 @@ INTEGERS = {
     "cube": [0, 2, 2],
     "twos": [-1, 2, 2],
     "flat": [-1],
+    "i33": [3, 3],
     "sizes": [1, 3],
     "minus1": [-1],
 }
@@ -178,6 +179,7 @@ SINGLE = {
     "LeakyRelu": ("y = LeakyRelu <alpha = 0.2> (h)", "leaky_relu"),
     "LeakyRelu by default": ("y = LeakyRelu (h)", "leaky_relu"),
     "PRelu": ("y = PRelu (h, slope)", "leaky_relu"),
+    "PRelu with a slope per neuron": ("y = PRelu (h, b)", "relu"),
     "Elu": ("y = Elu <alpha = 0.5> (h)", "elu"),
     "Selu": ("y = Selu (h)", "selu"),
     "Selu with its own numbers": ("y = Selu <alpha = 1.5, gamma = 1.2> (h)", "elu"),
@@ -471,7 +473,7 @@ REFUSED = {
     "softmax inside": ("h = Softmax (x) y = MatMul (h, w)", "Softmax", "at the end"),
     "transA": ("y = Gemm <transA = 1> (x, w)", "Gemm", "across the rows"),
     "weights on the left": ("y = MatMul (wt, x)", "MatMul", "a constant stands"),
-    "rows in a column": ("y = Reshape (x, flat)", "Reshape", "keep the rows"),
+    "rows in a column": ("y = Reshape (x, flat)", "Reshape", "loses the rows"),
     "rows flattened": ("y = Flatten <axis = 0> (x)", "Flatten", "rows"),
     "rows selected": ("y = Slice (x, i0, i2, i0)", "Slice", "rows"),
     "rows gathered": ("y = Gather (x, i0)", "Gather", "rows"),
@@ -483,7 +485,6 @@ REFUSED = {
         "training mode",
     ),
     "rounding": ("h = Cast <to = 7> (x) y = Cast <to = 1> (h)", "Cast", "rounds"),
-    "a slope per neuron": ("y = PRelu (x, three)", "PRelu", "single number"),
     "an inadmissible parameter": ("y = Celu <alpha = -1.0> (x)", "Celu", "alpha"),
     "a sum over features": ("y = ReduceSum (x, i1)", "ReduceSum", "not part of a dense network"),
     "the largest ones": ("y, q = TopK (x, i2)", "TopK", "not part of a dense network"),
@@ -505,6 +506,20 @@ def test_what_is_no_dense_network_is_refused_by_name(body, op, reason):
         n2p.read_network(model)
     assert caught.value.where in {f'node "the culprit" ({op})', f'node "y" ({op})'}
     assert reason in caught.value.what
+    assert caught.value.remedy
+
+
+COUNTED = {
+    "divided by their number": "s = Shape <end = 1> (x) f = Cast <to = 1> (s) y = Div (x, f)",
+    "the first three": "y = Slice (x, i0, i3, i0)",
+    "three of them": "y = Reshape (x, i33)",
+}
+
+
+@pytest.mark.parametrize("body", COUNTED.values(), ids=COUNTED)
+def test_outputs_that_depend_on_the_number_of_rows_are_refused(body):
+    with pytest.raises(UnsupportedModelError, match="depend on the number of rows") as caught:
+        n2p.read_network(model_of(body))
     assert caught.value.remedy
 
 

@@ -12,18 +12,18 @@ from onnx import TensorProto, helper, numpy_helper
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.readers import read_network
 from nn2poly.network.readers.onnx.activations import ACTIVATIONS
+from nn2poly.network.readers.onnx.affine import AFFINE
 from nn2poly.network.readers.onnx.constants import ELEMENTWISE, FOLDS, fold
 from nn2poly.network.readers.onnx.curves import ONLY_IN_GROUPS
 from nn2poly.network.readers.onnx.graph import CONTROL_FLOW, Graph
-from nn2poly.network.readers.onnx.linear import LINEAR
-from nn2poly.network.readers.onnx.moves import MOVES
 from nn2poly.network.readers.onnx.outputs import LINKS
+from nn2poly.network.readers.onnx.rearranging import REARRANGING
 
 SCHEMAS = sorted(
     {(schema.domain, schema.name) for schema in onnx.defs.get_all_schemas_with_history()}
 )
-ON_CONSTANTS = {"Constant", "Identity", "CastLike", *MOVES, *ELEMENTWISE, *FOLDS}
-ON_VALUES = {*LINEAR, *ACTIVATIONS, *MOVES, *LINKS, *ONLY_IN_GROUPS}
+ON_CONSTANTS = {"Constant", "Identity", "CastLike", *REARRANGING, *ELEMENTWISE, *FOLDS}
+ON_VALUES = {*AFFINE, *ACTIVATIONS, *REARRANGING, *LINKS, *ONLY_IN_GROUPS}
 ONES = np.ones(3, np.float32)
 RANDOM = ("Random", "Bernoulli", "Multinomial", "Loop", "Scan", "If", "Sequence", "Optional")
 

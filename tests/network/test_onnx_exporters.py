@@ -246,6 +246,70 @@ def test_a_scaler_through_skl2onnx_gives_the_coordinates(name, dtype):
     np.testing.assert_allclose(high, np.ones(4), rtol=1e-6)
 
 
+def people(n=200):
+    """Make a frame of numbers, words and whole numbers as categories, and a target."""
+    import pandas as pd
+
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(40.0, 10.0, n),
+            "job": rng.choice(["clerk", "farmer", "teacher"], n),
+            "rooms": rng.integers(1, 4, n),
+            "hours": rng.normal(30.0, 5.0, n),
+            "town": rng.choice(["Rome", "Oslo"], n),
+        }
+    )
+    return X, X.age / 20 + (X.job == "farmer") - (X.rooms == 2) + (X.town == "Rome")
+
+
+@pytest.mark.parametrize("drop", [None, "first"])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_categories_through_skl2onnx_are_the_factors_of_the_pipeline(drop, scaled):
+    from skl2onnx import to_onnx
+    from sklearn import compose, pipeline, preprocessing
+
+    X, y = people()
+    encoder = preprocessing.OneHotEncoder(drop=drop, sparse_output=False)
+    columns = compose.ColumnTransformer(
+        [
+            ("cat", encoder, ["job", "rooms", "town"]),
+            ("num", preprocessing.StandardScaler(), ["hours", "age"]),
+        ]
+    )
+    chain = [columns, *([preprocessing.MinMaxScaler()] if scaled else [])]
+    model = pipeline.make_pipeline(*chain, perceptron("MLPRegressor", activation="tanh"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+        network = n2p.read_network(to_onnx(model, X[:1]))
+    np.testing.assert_allclose(network.predict(X), model.predict(X), rtol=1e-6, atol=1e-6)
+    own = n2p.read_network(model).inputs
+    found = [(c.name, c.kind, c.levels, c.features) for c in network.inputs.columns]
+    assert found == [(c.name, c.kind, c.levels, c.features) for c in own.columns]
+    assert [c.kind for c in network.inputs.columns].count("factor") == 3
+    levels = [list(places) for places in network.inputs.indicators()]
+    assert all((network.center[k] == 0).all() and (network.scale[k] == 1).all() for k in levels)
+    if not scaled:
+        np.testing.assert_allclose(network.center, own.center, rtol=1e-6)
+        np.testing.assert_allclose(network.scale, own.scale, rtol=1e-6)
+
+
+def test_a_category_that_is_also_a_number_is_refused_by_name():
+    text = """
+      <ir_version: 10, opset_import: ["" : 20, "ai.onnx.ml" : 3]>
+      g (float[N, 1] a, int64[N, 1] b) => (float[N, 3] y) {
+        c = ai.onnx.ml.OneHotEncoder <cats_int64s = [1, 2], zeros = 1> (b)
+        k = Constant <value = int64[2] {-1, 2}> ()
+        h = Reshape (c, k)
+        f = Cast <to = 1> (b)
+        s = Add (a, f)
+        y = Concat <axis = 1> (h, s)
+      }"""
+    with pytest.raises(UnsupportedModelError, match="category"):
+        n2p.read_network(onnx.parser.parse_model(text))
+
+
 def test_pipelines_through_skl2onnx_are_read():
     from sklearn import compose, decomposition, impute, pipeline, preprocessing
 

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 import nn2poly as n2p
 from nn2poly.errors import NN2PolyError, StorageError, UnsupportedModelError
 from nn2poly.network.network import Network
-from nn2poly.network.readers.onnx import tensors
+from nn2poly.network.readers.symbolic import limits
 
 RNG = np.random.default_rng(0)
 TEXT = """
@@ -175,7 +175,7 @@ def test_a_large_constant_that_the_file_only_names_is_refused(model):
 
 
 def test_a_value_that_doubles_without_end_is_refused(model, monkeypatch):
-    monkeypatch.setattr(tensors, "available_bytes", lambda: 2**28)  # not all of a machine
+    monkeypatch.setattr(limits, "available_bytes", lambda: 2**28)  # not all of a machine
     names = ["x", *(f"d{step}" for step in range(60))]
     doubled = [helper.make_node("Concat", [a, a], [b], axis=1) for a, b in pairwise(names)]
     del model.graph.node[:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
@@ -19,10 +20,17 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
-from nn2poly.errors import InvalidInputError, InvalidNetworkError, UnsupportedModelError
+import nn2poly.network.readers as readers
+from nn2poly.errors import (
+    InvalidInputError,
+    InvalidNetworkError,
+    MissingDependencyError,
+    UnsupportedModelError,
+    require,
+)
 from nn2poly.links import labels, probabilities
 from nn2poly.network.network import Layer, Network
-from nn2poly.network.readers import read_network
+from nn2poly.network.readers import read_network, register_reader
 
 ACTIVATIONS = ("identity", "logistic", "tanh", "relu")
 
@@ -312,3 +320,76 @@ def test_readers_of_the_same_weights_give_the_same_network(diabetes):
         np.testing.assert_array_equal(one.bias, other.bias)
         assert one.activation == other.activation
     assert isinstance(X, pd.DataFrame)
+
+
+# --- readers of others -----------------------------------------------------------------------
+
+
+class Line:
+    def __init__(self, slope):
+        self.slope = slope
+
+
+class SteepLine(Line):
+    pass
+
+
+def line(model):
+    return Network([Layer([[model.slope]])])
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """Forget what a test registers."""
+    monkeypatch.setattr(readers, "_registered", [])
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(
+    "matches", [f"{__name__.partition('.')[0]}.Line", __name__.partition(".")[0], callable],
+    ids=["class path", "package", "function"],
+)  # fmt: skip
+def test_a_registered_reader_reads_classes_and_what_inherits_from_them(matches):
+    chosen = (lambda model: isinstance(model, Line)) if callable(matches) else matches
+    with pytest.raises(UnsupportedModelError, match="cannot be read"):
+        read_network(Line(2.0))
+    register_reader(chosen, line)
+    assert read_network(Line(2.0)).predict([[3.0]]) == [6.0]
+    assert read_network(SteepLine(5.0)).predict([[3.0]]) == [15.0]
+    with pytest.raises(UnsupportedModelError):
+        read_network(LinearRegression())
+
+
+@pytest.mark.usefixtures("registry")
+def test_the_latest_reader_that_fits_wins_also_over_those_of_nn2poly(diabetes):
+    X, y = diabetes
+    model = fit(MLPRegressor, X, y)
+    seven = Network([Layer([[7.0]])])
+    register_reader("sklearn.MLPRegressor", lambda _: Network([Layer([[1.0]])]))
+    register_reader("sklearn.MLPRegressor", lambda _: seven)
+    register_reader("sklearn.MLPClassifier", lambda _: Network([Layer([[2.0]])]))
+    assert read_network(model) is seven
+    assert read_network(seven) is seven
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_registered_reader_must_give_a_network():
+    register_reader(lambda model: isinstance(model, Line), lambda model: model.slope)
+    with pytest.raises(UnsupportedModelError, match="does not give a network") as caught:
+        read_network(Line(2.0))
+    assert caught.value.found == "float"
+    with pytest.raises(InvalidInputError, match="Only a scikit-learn pipeline"):
+        read_network(Line(2.0), after="scale")
+    with pytest.raises(InvalidInputError, match="is registered with"):
+        register_reader(Line, None)
+
+
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingDependencyError, match="This needs scikit-learn") as caught:
+        require("sklearn", what="This", extra="sklearn", otherwise=", or do without")
+    assert caught.value.remedy == 'pip install "nn2poly[sklearn]", or do without'
+    with pytest.raises(MissingDependencyError) as caught:
+        require("no_such_package", what="That")
+    assert caught.value.remedy == "pip install no_such_package"
+    assert "no_such_package" in caught.value.found

@@ -402,6 +402,38 @@ def test_one_hot_columns_are_inputs_named_by_column_and_level(name):
     assert not network.center[1:5].any()
 
 
+@pytest.mark.parametrize("name", ENCODERS)
+def test_an_encoded_column_is_one_factor_with_all_its_levels(name):
+    X, y = people()
+    X = X.astype({"rooms": object})
+    network = assert_same_regressor(fit(census_pipeline(ENCODERS[name]), X, y), X)
+    found = [(c.name, c.kind, c.levels) for c in network.inputs.columns]
+    assert found == [
+        ("age", "number", ()),
+        ("job", "factor", ("clerk", "farmer", "retired", "teacher")),
+        ("hours", "number", ()),
+        ("rooms", "factor", ("1", "2", "3")),
+        ("married", "factor", ("False", "True")),
+        ("town", "factor", ("Oslo", "Rome", "x=y")),
+    ]
+    age, job = network.inputs.columns[:2]
+    assert job.features == LEVELS
+    assert all(place.is_plain for place in job.coordinates)
+    assert age.coordinates[0].center == pytest.approx(X.age.mean())
+    assert age.coordinates[0].scale == pytest.approx(X.age.std(ddof=0))
+
+
+def test_features_that_are_renamed_stay_one_factor():
+    X, y = people()
+    network = n2p.read_network(fit(census_pipeline(), X, y))
+    names = [name.replace("job=", "work=") for name in network.feature_names]
+    renamed = network.named(names)
+    assert [c.name for c in renamed.inputs.columns][:2] == ["age", "work"]
+    assert renamed.inputs.columns[1].levels == network.inputs.columns[1].levels
+    expected = network.predict(X)
+    np.testing.assert_array_equal(renamed.predict(X.rename(columns={"job": "work"})), expected)
+
+
 @pytest.mark.parametrize("name", ["all levels", "first dropped"])
 def test_a_polynomial_of_categories_predicts_on_the_raw_frame(name):
     X, y = people()

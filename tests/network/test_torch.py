@@ -404,6 +404,14 @@ def test_a_first_layer_of_one_neuron_is_no_normalisation():
     assert (network.center, network.scale) == (0.0, 1.0)
 
 
+def test_a_prelu_with_a_slope_per_channel_is_a_sum_of_a_line_and_a_relu():
+    model = nn.Sequential(nn.Linear(3, 4), nn.PReLU(4), nn.Linear(4, 1))
+    with torch.no_grad():
+        model[1].weight.copy_(torch.tensor([0.5, -0.25, 1.0, 0.0]))
+    network = assert_same_outputs(model)
+    assert [layer.activation.name for layer in network.layers] == ["relu", "linear"]
+
+
 # --- links -----------------------------------------------------------------------------------
 
 LINKS = {

@@ -274,3 +274,34 @@ def test_a_power_of_a_parameter_is_read():
     np.testing.assert_allclose(read_network(model).predict(ROWS), expected, atol=1e-5)
     program = torch.export.export(model, (torch.zeros(4, 3),))
     np.testing.assert_allclose(read_network(program).predict(ROWS), expected, atol=1e-5)
+
+
+# --- what takes the square of a width -----------------------------------------------------------
+
+
+class Wide(nn.Module):
+    """A small model whose values are wide: its memory is in the widths alone."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.first, self.function = nn.Linear(2, 2), function
+        self.register_buffer("weights", torch.ones(2, 2))
+
+    def forward(self, x):
+        return self.function(self.first(x).repeat(1, 200_000), self.weights)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, _: x.sum(1, keepdim=True),
+        lambda x, _: x.mean(1, keepdim=True),
+        lambda x, weights: (x.view(-1, 200_000, 2) @ weights)[:, 0],
+        lambda x, _: torch.relu(x),
+    ],
+    ids=["sum", "mean", "groups", "activation"],
+)
+def test_what_takes_the_square_of_a_width_is_refused_before_it_is_made(function):
+    with pytest.raises(UnsupportedModelError, match="more memory than there is") as caught:
+        read_network(Wide(function))
+    assert "forward of Wide" in caught.value.where

@@ -33,15 +33,15 @@ LAYERS = {
     "Conv1d": (lambda: nn.Conv1d(1, 2, 3), "dense part"),
     "LSTM": (lambda: nn.LSTM(4, 4), "dense part"),
     "GRU": (lambda: nn.GRU(4, 4), "dense part"),
-    "MultiheadAttention": (lambda: nn.MultiheadAttention(4, 1), "multiplies"),
-    "TransformerEncoderLayer": (lambda: nn.TransformerEncoderLayer(4, 1, 4), "multiplies"),
+    "MultiheadAttention": (lambda: nn.MultiheadAttention(4, 1), "dense part"),
+    "TransformerEncoderLayer": (lambda: nn.TransformerEncoderLayer(4, 1, 4), "dense part"),
     "LayerNorm": (lambda: nn.LayerNorm(4), "BatchNorm1d"),
     "GroupNorm": (lambda: nn.GroupNorm(2, 4), "BatchNorm1d"),
     "RMSNorm": (lambda: nn.RMSNorm(4), "BatchNorm1d"),
     "Embedding": (lambda: nn.Embedding(4, 4), "one-hot"),
-    "Bilinear": (lambda: nn.Bilinear(4, 4, 4), "multiplies"),
+    "Bilinear": (lambda: nn.Bilinear(4, 4, 4), "add them"),
     "Hardshrink": (lambda: nn.Hardshrink(), "known activations"),
-    "MaxPool1d": (lambda: nn.MaxPool1d(2), "known activations"),
+    "MaxPool1d": (lambda: nn.MaxPool1d(2), "dense part"),
 }
 
 
@@ -100,10 +100,9 @@ LAYER_PARAMETERS = {
         nn.BatchNorm1d(4, track_running_stats=False),
         "track_running_stats",
     ),
-    "slope of its own": (nn.PReLU(4), "LeakyReLU"),
     "line too early": (nn.Softplus(threshold=5), "threshold"),
     "cannot have this alpha": (nn.ELU(-1.0), "alpha"),
-    "inside the network": (nn.Softmax(dim=1), "sigmoid or tanh"),
+    "in the middle": (nn.Softmax(dim=1), "sigmoid or tanh"),
     "something else": (nn.Softmax(dim=0), "dim=1"),
     "does not fit": (nn.Linear(5, 4), "check the sizes"),
 }
@@ -112,8 +111,6 @@ LAYER_PARAMETERS = {
 @pytest.mark.parametrize("match", LAYER_PARAMETERS)
 def test_parameters_that_cannot_be_kept_are_refused_by_place(match):
     layer, remedy = LAYER_PARAMETERS[match]
-    if isinstance(layer, nn.PReLU):
-        nn.init.normal_(layer.weight)
     error = refusal(nn.Sequential(nn.Linear(3, 4), nn.Sequential(layer), nn.Linear(4, 1)), match)
     assert error.where == f"1.0 ({type(layer).__name__})"
     assert remedy in error.remedy
@@ -143,9 +140,9 @@ OPERATIONS = {
     "norm of a row": (lambda x: F.layer_norm(x, (4,)), "layer_norm cannot", "layer_norm", "affine"),
     "attention": (
         lambda x: F.scaled_dot_product_attention(x, x, x),
-        "attention cannot",
+        "attention multiplies values",
         "attention",
-        "multiplies",
+        "dense part",
     ),
     "cumulative": (lambda x: x.cumsum(1), "cumsum cannot be read", "cumsum", "known activations"),
     "sum over rows": (lambda x: x - x.mean(0), "mixes or loses the rows", "mean", "flatten"),
@@ -209,6 +206,22 @@ def test_a_sum_after_an_alias_was_overwritten_is_refused():
 
     error = refusal(Alias(), "overwritten in place")
     assert "used again" in error.found
+
+
+def test_an_output_that_was_overwritten_is_refused():
+    """In PyTorch, what is given out below is the changed value."""
+
+    class Changed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(3, 2)
+
+        def forward(self, x):
+            y = torch.tanh(self.fc(x))
+            y.add_(1)
+            return y
+
+    assert "the output" in refusal(Changed(), "overwritten in place").found
 
 
 def test_some_of_the_probabilities_of_a_softmax_are_refused():

@@ -112,7 +112,7 @@ def _own_basis(z: FloatArray, root: FloatArray, max_degree: int) -> FloatArray:
     most = min(max_degree, len(np.unique(z)) - 1)
     middle, half = (low + high) / 2.0, (high - low) / 2.0
     vander = legendre.legvander((z - middle) / half, most) * root[:, None]
-    triangle = np.linalg.qr(vander, mode="r")
+    triangle: FloatArray = np.asarray(np.linalg.qr(vander, mode="r"))
     size = np.abs(np.diag(triangle))
     short = np.flatnonzero(size < NOTHING_NEW * size.max())
     most = int(short[0]) - 1 if len(short) else most

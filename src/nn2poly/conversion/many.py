@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from nn2poly.arguments import check_choice
 from nn2poly.conversion.convert import convert
-from nn2poly.errors import InvalidInputError, MissingDependencyError, NN2PolyError
+from nn2poly.errors import InvalidInputError, NN2PolyError, require
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
@@ -84,13 +84,8 @@ def convert_many(
 
 def _elsewhere(backend: str, n_jobs: int) -> Callable[[list[Task]], list[Polynomial]]:
     """Give the function that does tasks with joblib."""
-    try:
-        import joblib
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"The backend {backend!r} needs joblib, which is not installed.",
-            remedy='pip install joblib, or backend="sequential"',
-        ) from error
+    otherwise = ', or backend="sequential"'
+    joblib = require("joblib", what=f"The backend {backend!r}", otherwise=otherwise)
 
     def run(tasks: list[Task]) -> list[Polynomial]:
         with joblib.parallel_config(backend, n_jobs=n_jobs):

@@ -116,6 +116,16 @@ class PolynomialNetwork:
         return self.network.outputs
 
     @property
+    def low(self) -> FloatArray | None:
+        """Array (p,): the lowest values that the conversion saw."""
+        return self.inputs.low
+
+    @property
+    def high(self) -> FloatArray | None:
+        """Array (p,): the highest values that the conversion saw."""
+        return self.inputs.high
+
+    @property
     def n_terms(self) -> int:
         """Number of terms that `expand` would write."""
         return count_terms(self.network.n_features, self.max_order)

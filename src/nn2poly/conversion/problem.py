@@ -56,7 +56,7 @@ class Problem:
         center, scale = summary.center, summary.scale
         if self.bounded:
             network = replace(network, inputs=bounded_inputs(network.inputs, self.fit_rows.X))
-            held = network.inputs.to_working(self.fit_rows.X) * network.scale + network.center
+            held = network.inputs.curved(self.fit_rows.X)
             center, scale = held.mean(axis=0), held.std(axis=0)
         # A feature that does not vary keeps the scale that the network itself gives it.
         flat = (summary.low == summary.high) | (scale <= 1e-12 * np.abs(center))

@@ -174,7 +174,7 @@ class _Fit:
 
     def _folds(self, rows: FitRows) -> list[int]:
         """List the folds that are left out in turn."""
-        found = np.unique(rows.fold).tolist()
+        found: list[int] = np.unique(rows.fold).tolist()
         many = len(rows) > ALL_FOLDS_ROWS or len(self.terms) > ALL_FOLDS_TERMS
         return found[:1] if many else found
 
@@ -260,10 +260,10 @@ class _Fit:
         degrees = self.terms.orders()[:n]
         # The constant is free; each further order is shrunk more.
         penalty = np.where(degrees == 0, 0.0, GROWTH ** (degrees - 1.0))
-        system = gram / moments.weight
+        system: FloatArray = np.asarray(gram / moments.weight, dtype=np.float64)
         system[np.diag_indices(n)] += choice.strength * penalty + 1e-12
-        change: FloatArray = np.linalg.solve(system, (cross - gram @ start) / moments.weight)
-        return start + change
+        change = np.linalg.solve(system, (cross - gram @ start) / moments.weight)
+        return np.asarray(start + change, dtype=np.float64)
 
 
 def _variances(moments: _Moments) -> FloatArray:

@@ -48,7 +48,8 @@ def recentred(poly: Formula, rows: FloatArray) -> Formula:
     far = np.abs(mean) > FAR * z.std(axis=0)
     if not far.any():
         return poly
-    return poly.rebase(poly.center + np.where(far, mean, 0.0) * poly.scale, poly.scale)
+    center = poly.inputs.curved(rows).mean(axis=0)
+    return poly.rebase(np.where(far, center, poly.center), poly.scale)
 
 
 def evaluate(poly: Formula, rows: FloatArray) -> FloatArray:

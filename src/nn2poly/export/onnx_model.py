@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from nn2poly.algebra.monomials import first_and_rest, starts
 from nn2poly.algebra.terms import Listed, is_nearly_full, offsets
-from nn2poly.errors import InvalidInputError, MissingDependencyError
+from nn2poly.errors import InvalidInputError, require
 from nn2poly.export.horner import check_polynomial
 from nn2poly.files import write_whole
 from nn2poly.formula.evaluate import DENSE_BELOW
@@ -82,13 +82,7 @@ def onnx_bytes(poly: Polynomial) -> bytes:
     True
     """
     check_polynomial(poly)
-    try:
-        import onnx as library
-    except ImportError as error:
-        raise MissingDependencyError(
-            "export.onnx() needs onnx, which is not installed.",
-            remedy='pip install "nn2poly[onnx]"',
-        ) from error
+    library = require("onnx", what="export.onnx()", extra="onnx")
     graph = _Graph(library.helper, library.numpy_helper)
     _polynomial_nodes(graph, poly)
     model = graph.model(poly)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 from typing import Any
 
-from nn2poly.errors import MissingDependencyError
+from nn2poly.errors import require
 from nn2poly.export.horner import Factored, Monomial, Node, expressions, used_variables
 from nn2poly.export.writing import spelling_of
 from nn2poly.formula.polynomial import Polynomial
@@ -45,14 +45,9 @@ def sympy(poly: Polynomial) -> dict[str, Any]:
     >>> sympy(poly)["y"].diff("rm")
     3.0*lstat + 2.0
     """
-    try:
-        import sympy as library
-        from sympy.core.parameters import distribute
-    except ImportError as error:
-        raise MissingDependencyError(
-            "export.sympy() needs SymPy, which is not installed.",
-            remedy='pip install "nn2poly[sympy]"',
-        ) from error
+    library = require("sympy", what="export.sympy()", extra="sympy")
+    from sympy.core.parameters import distribute
+
     trees, coordinates = dict(expressions(poly)), poly.inputs.coordinates
     # SymPy would turn (x - center) / scale into x / scale - center / scale, which cancels.
     with distribute(False):

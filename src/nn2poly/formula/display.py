@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -69,28 +70,19 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     return f"{poly.output_names[output]} = {text}{more}"
 
 
-def ranked(poly: Polynomial, places: IntArray, output: int | None) -> Table:
-    """List terms at some places, with how far they move the output where that is known."""
-    found = (places, poly.coefficients[places])
-    note = units(poly)
-    table = ranking.ranked_table(
+def ranked(poly: Polynomial, places: IntArray) -> Table:
+    """List terms at some places, and say what they are ranked by."""
+    found = ranking.ranked_table(
         poly.terms,
-        found,
+        (places, poly.coefficients[places]),
         poly.feature_names,
         poly.output_names,
         title=f"{len(places)} largest of {poly.n_terms:,} terms",
-        note=note,
+        note=units(poly),
     )
-    column = 0 if poly.n_outputs == 1 else output
-    if poly.deviations is None or column is None:
-        return table
-    moves = poly.deviations[places, column].tolist()
-    return Table(
-        table.title,
-        (*table.columns, "deviation"),
-        tuple((*row, moved) for row, moved in zip(table.rows, moves, strict=True)),
-        note=f"{note}; deviation: how far the term moved the output on the sample",
-    )
+    if poly.deviations is None:
+        return found
+    return replace(found, note=f"ranked by how far they moved the output; {found.note}")
 
 
 def all_terms(poly: Polynomial) -> Table:

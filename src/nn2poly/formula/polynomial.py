@@ -388,7 +388,7 @@ class Polynomial:
         """
         column = None if output is None else output_index(output, self.output_names)
         places = ranking.top_places(self, check_count(n, where="n"), column)
-        return display.ranked(self, places, column)
+        return display.ranked(self, places)
 
     def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
         """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.

@@ -268,13 +268,17 @@ class Inputs:
 
     def to_working(self, features: FloatArray) -> FloatArray:
         """Change features (n, p) or (p,) to the coordinates of the algebra."""
-        curved = self._curved
-        if curved:
-            features = np.array(features, dtype=np.float64)
-            for j in curved:
-                features[..., j] = self.coordinates[j].function.values(features[..., j])
-        z: FloatArray = (features - self.center) / self.scale
+        z: FloatArray = (self.curved(features) - self.center) / self.scale
         return z
+
+    def curved(self, features: FloatArray) -> FloatArray:
+        """Apply the functions of the columns alone, which are then centred and scaled."""
+        if not self._curved:
+            return features
+        values = np.array(features, dtype=np.float64)
+        for j in self._curved:
+            values[..., j] = self.coordinates[j].function.values(values[..., j])
+        return values
 
     def hold(self, z: FloatArray) -> FloatArray:
         """Hold rows (n, p) in the coordinates of the algebra within what raw values can give."""

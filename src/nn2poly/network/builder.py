@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
+from nn2poly.inputs import Inputs
 from nn2poly.network.activation import Activation
 from nn2poly.network.activations import activation
 from nn2poly.network.network import Layer, Network
@@ -139,13 +140,20 @@ class NetworkBuilder:
         self._add(value, chosen)
         return Value(np.zeros(value.width), {len(self._layers): np.eye(value.width)})
 
-    def finish(self, value: Value, **fields: Any) -> Network:
-        """Close with the output value; ``fields`` are those of `Network` (names, link, …)."""
+    def finish(self, value: Value, *, inputs: Inputs | None = None, **fields: Any) -> Network:
+        """Close with the output value.
+
+        ``inputs`` are the user's columns, in any coordinates: they get those of this builder.
+        ``fields`` are those of `Network` (names, classes, link, …).
+        """
         last = len(self._layers)
         plain = last and set(value.matrices) == {last} and value.width == self._widths[-1]
         is_last_layer = plain and np.array_equal(value.matrices[last], np.eye(value.width))
         if not is_last_layer or value.bias.any():
             self._add(value, activation("linear"))
+        if inputs is not None:
+            moved = inputs.around(self._center, self._scale)
+            return Network(self._layers, inputs=moved, **fields)
         return Network(self._layers, center=self._center, scale=self._scale, **fields)
 
     def _add(self, value: Value, function: Activation) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.readers.keras import dense_layers, is_a
-from nn2poly.network.readers.keras.tensor import to_array
+from nn2poly.network.readers.keras.calls import to_array
 from nn2poly.training.constraint import NORMS, NormBound, hidden_layers
 
 # Layer's name → its kernel (n_inputs, n_neurons) and its bias (n_neurons,) or None.

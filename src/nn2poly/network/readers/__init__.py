@@ -1,13 +1,14 @@
 """`read_network`: find the reader of a model by the path of its class.
 
 A reader is imported only when a model of its framework arrives, so that importing nn2poly
-imports no framework.
+imports no framework. `register_reader` adds readers of others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.network.network import Network
@@ -26,6 +27,45 @@ READERS = {
     "torch.ExportedProgram": "torch",
     "torch.Module": "torch",
 }
+Matches = str | Callable[[Any], bool]
+Reader = Callable[[Any], Network]
+# What `register_reader` was given, the latest last.
+_registered: list[tuple[Matches, Reader]] = []
+
+
+def register_reader(matches: Matches, read: Reader) -> None:
+    """Add a reader, so that `read_network` and `convert` take models of another framework.
+
+    The latest registration that fits a model wins, before the readers that nn2poly brings.
+
+    Parameters
+    ----------
+    matches
+        Which models it reads: the path of their class or of one of its bases (``"flax.Module"``:
+        the root package and the name, wherever in the package the class is defined; ``"flax"``:
+        all classes of the package), which imports nothing; or a function of the model.
+    read
+        Takes a model and gives its `Network`.
+
+    Examples
+    --------
+    >>> from nn2poly.network.network import Layer
+    >>> class Line:
+    ...     slope = 2.0
+    >>> def read_line(line):
+    ...     return Network([Layer([[line.slope]])])
+    >>> register_reader(lambda model: isinstance(model, Line), read_line)
+    >>> read_network(Line()).predict([[3.0]])
+    array([6.])
+    """
+    if not callable(read) or not (callable(matches) or (isinstance(matches, str) and matches)):
+        raise InvalidInputError(
+            "A reader is registered with what it matches and what reads.",
+            where="register_reader",
+            expected="a class path such as 'flax.Module' or a function, and a function",
+            found=f"{type(matches).__name__} and {type(read).__name__}",
+        )
+    _registered.append((matches, read))
 
 
 def read_network(model: Any, *, after: str | None = None) -> Network:
@@ -64,17 +104,39 @@ def read_network(model: Any, *, after: str | None = None) -> Network:
             where="after",
             found=f"{type(model).__module__}.{type(model).__qualname__}",
         )
-    if reader == "network":
-        return cast("Network", model)
+    if not isinstance(reader, str):
+        return _checked(reader(model), reader)
     options = {} if after is None else {"after": after}
     network: Network = import_module(f"{__name__}.{reader}").read(model, **options)
     return network
 
 
-def _find(model: Any) -> str:
-    """Name the reader of a model by the path of its class or of one of its bases."""
+def _fits(matches: Matches, model: Any) -> bool:
+    if not isinstance(matches, str):
+        return bool(matches(model))
+    root, *rest = matches.rstrip(".").split(".")
+    mine = (c for c in type(model).__mro__ if c.__module__.partition(".")[0] == root)
+    return any(not rest or c.__name__ == rest[-1] for c in mine)
+
+
+def _checked(found: Any, read: Reader) -> Network:
+    if isinstance(found, Network):
+        return found
+    raise UnsupportedModelError(
+        "A registered reader does not give a network.",
+        where=getattr(read, "__qualname__", repr(read)),
+        expected="an nn2poly.Network",
+        found=type(found).__name__,
+    )
+
+
+def _find(model: Any) -> str | Reader:
+    """Give a registered reader, or the module of one by the path of a class of the model."""
     if isinstance(model, Network):
-        return "network"
+        return lambda network: network
+    for matches, read in reversed(_registered):
+        if _fits(matches, model):
+            return read
     for cls in type(model).__mro__:
         reader = READERS.get(f"{cls.__module__.partition('.')[0]}.{cls.__name__}")
         if reader is not None:
@@ -84,5 +146,6 @@ def _find(model: Any) -> str:
         expected="a model of PyTorch, Keras, scikit-learn or ONNX, an nn2poly.Network, or a list "
         "of (activation, matrix) pairs",
         found=f"{type(model).__module__}.{type(model).__qualname__}",
-        remedy="build it by hand: nn2poly.Network([nn2poly.Layer(weights, bias, 'tanh'), …])",
+        remedy="build it by hand: nn2poly.Network([nn2poly.Layer(weights, bias, 'tanh'), …]), or "
+        "add a reader with nn2poly.register_reader",
     )

@@ -6,21 +6,21 @@ values in place of tensors; each kind of operation has its rule in `layers`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import numpy.typing as npt
 
-from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.builder import NetworkBuilder
 from nn2poly.network.network import Network
+from nn2poly.network.readers.keras.calls import Call, unsupported
 from nn2poly.network.readers.keras.file import load
 from nn2poly.network.readers.keras.layers import apply_rule
-from nn2poly.network.readers.keras.tensor import Step, Tensor, Walk, unsupported
+from nn2poly.network.readers.symbolic import Tensor, TensorBuilder, in_own_coordinates
+
+Walked = tuple[TensorBuilder, Tensor]
 
 
 def read(model: Any) -> Network:
@@ -45,13 +45,12 @@ def read(model: Any) -> Network:
     """
     graph = graph_of(model, model.name)
     shape = _input_shape(graph, model.name)
-    width = math.prod(shape)
-    walk = Walk(NetworkBuilder(width), apply_rule)
-    result = _run(graph, walk, shape)
-    coordinates = _coordinates(walk, width)
-    if coordinates is not None:
-        walk = Walk(NetworkBuilder(width, *coordinates), apply_rule)
-        result = _run(graph, walk, shape)
+
+    def walk(center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Walked:
+        builder = TensorBuilder(shape, center, scale)
+        return builder, _follow(graph, builder, (), [builder.input()])
+
+    builder, result = in_own_coordinates(walk)
     if len(result.shape) > 1:
         raise UnsupportedModelError(
             "The model gives a table for every row, not a row of outputs.",
@@ -60,7 +59,7 @@ def read(model: Any) -> Network:
             found=f"shape {(None, *result.shape)}",
             remedy="end the model with keras.layers.Flatten()",
         )
-    return walk.builder.finish(result.value, link=result.link)
+    return builder.finish(result)
 
 
 def read_file(path: str | Path) -> Network:
@@ -120,15 +119,13 @@ def _input_shape(graph: Any, where: str) -> tuple[int, ...]:
     return shape
 
 
-def _run(graph: Any, walk: Walk, shape: tuple[int, ...]) -> Tensor:
-    return _follow(graph, walk, (), [Tensor(walk.builder.input(), shape)])
-
-
-def _follow(graph: Any, walk: Walk, path: tuple[str, ...], inputs: list[Tensor]) -> Tensor:
+def _follow(
+    graph: Any, builder: TensorBuilder, path: tuple[str, ...], inputs: list[Tensor]
+) -> Tensor:
     """Run a graph, or a graph within one, on symbolic tensors."""
 
     def operation(op: Any) -> Callable[..., Tensor]:
-        return partial(_apply, walk, path, op)
+        return partial(_apply, builder, path, op)
 
     outputs = _flat(graph._run_through_graph(inputs, operation_fn=operation))
     if len(outputs) != 1:
@@ -141,14 +138,17 @@ def _follow(graph: Any, walk: Walk, path: tuple[str, ...], inputs: list[Tensor])
     return result
 
 
-def _apply(walk: Walk, path: tuple[str, ...], op: Any, *args: Any, **options: Any) -> Tensor:
+def _apply(
+    builder: TensorBuilder, path: tuple[str, ...], op: Any, *args: Any, **options: Any
+) -> Tensor:
     inner = (*path, op.name)
-    step = Step(op, "/".join(inner), _flat([*args, *filter(_holds_tensor, options.values())]))
+    given = _flat([*args, *filter(_holds_tensor, options.values())])
+    call = Call(op, "/".join(inner), given, builder)
     if options.get("training"):
-        raise unsupported(step, "it is called with training=True, so it is random or batchwise")
+        raise unsupported(call, "it is called with training=True, so it is random or batchwise")
     if is_a(op, "Model"):
-        return _follow(graph_of(op, step.where), walk, inner, step.tensors())
-    return walk.apply(step)
+        return _follow(graph_of(op, call.where), builder, inner, call.tensors())
+    return apply_rule(call)
 
 
 def _flat(values: Any) -> list[Any]:
@@ -181,16 +181,3 @@ def _operations(model: Any, where: str) -> Iterator[Any]:
         for node in nodes_by_depth[depth]:
             op = node.operation
             yield from _operations(op, f"{where}/{op.name}") if is_a(op, "Model") else [op]
-
-
-def _coordinates(walk: Walk, width: int) -> tuple[FloatArray, FloatArray] | None:
-    """Give center and scale (p,) if the first dense layer sees each input shifted and scaled."""
-    value = walk.first
-    if value is None or set(value.matrices) != {0} or value.width != width:
-        return None
-    factor = np.diagonal(value.matrices[0])
-    off_diagonal = np.count_nonzero(value.matrices[0]) != np.count_nonzero(factor)
-    plain = np.all(factor == 1.0) and not value.bias.any()
-    if off_diagonal or plain or not factor.all():
-        return None
-    return -value.bias / factor, 1.0 / np.abs(factor)

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nn2poly.errors import InvalidInputError, MissingDependencyError, UnsupportedModelError
+from nn2poly.errors import InvalidInputError, UnsupportedModelError, require
+from nn2poly.network.readers.keras.calls import refusal
 from nn2poly.network.readers.keras.layers import find_rule
-from nn2poly.network.readers.keras.tensor import refusal
 
 MEMBERS = {"metadata.json", "config.json", "model.weights.h5", "model.weights.npz"}
 MODELS = {"InputLayer", "Sequential", "Functional"}
@@ -27,6 +27,7 @@ MODULES = (
 )
 # Entries that are data, not classes.
 DATA = {"__keras_tensor__", "__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__"}
+# 64 MiB of JSON, by taste: thousands of layers, and quickly read.
 MAX_CONFIG_BYTES = 1 << 26
 TRUSTED = "if you trust the file, load it yourself with keras.saving.load_model and pass the model"
 
@@ -45,14 +46,8 @@ def load(path: Path) -> Any:
     config, n_bytes = _read_config(path)
     _check_names(config, path)
     _check_sizes(config, n_bytes, path)
-    try:
-        import keras
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading a .keras file needs Keras and a backend for it.",
-            found=str(error),
-            remedy="pip install keras torch, and set KERAS_BACKEND=torch (or the one you have)",
-        ) from error
+    backend = " torch, and set KERAS_BACKEND=torch (or the one you have)"
+    keras = require("keras", what="Reading a .keras file", otherwise=backend)
     try:
         return keras.saving.load_model(path, compile=False, safe_mode=True)
     except Exception as error:  # of whatever kind: the file decides what goes wrong in Keras

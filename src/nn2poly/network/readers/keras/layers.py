@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arrays import FloatArray
-from nn2poly.network.builder import Value, concatenate
+from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.readers.keras.activations import (
     activation_layer,
     activation_operation,
     apply_function,
     prelu,
 )
-from nn2poly.network.readers.keras.tensor import Step, Tensor, Walk, spread, to_array, unsupported
+from nn2poly.network.readers.keras.calls import Call, Rule, to_array, unsupported
+from nn2poly.network.readers.refusals import as_reason
+from nn2poly.network.readers.symbolic import (
+    Tensor,
+    added,
+    divided,
+    joined,
+    multiplied,
+    negated,
+    numbered,
+    selected,
+)
 
-Rule = Callable[[Walk, Step], Tensor]
-IndexArray = npt.NDArray[np.intp]
+Array = npt.NDArray[Any]
 
 
-def apply_rule(walk: Walk, step: Step) -> Tensor:
+def apply_rule(call: Call) -> Tensor:
     """Apply one operation, or refuse it by name."""
-    rule = find_rule(type(step.op).__module__, type(step.op).__name__)
+    rule = find_rule(type(call.op).__module__, type(call.op).__name__)
     if rule is None:
-        raise unsupported(step)
-    return rule(walk, step)
+        raise unsupported(call)
+    # What only gives back or moves numbers leaves the link, where it is the last layer, alone.
+    ready = call if rule in _MOVING else replace(call, args=call.settled())
+    try:
+        return rule(ready)
+    except UnsupportedModelError as error:
+        if error.where is not None:
+            raise
+        found = f" ({error.found})" if error.found else ""
+        raise unsupported(call, as_reason(error) + found) from error
 
 
 def find_rule(module: str, kind: str) -> Rule | None:
@@ -44,153 +60,128 @@ def find_rule(module: str, kind: str) -> Rule | None:
 # ---- dense, normalisation, shifts and scales ---------------------------------------------
 
 
-def _dense(walk: Walk, step: Step) -> Tensor:
-    layer, x = step.op, walk.settled(step.tensor())
+def _dense(call: Call) -> Tensor:
+    layer, x = call.op, call.tensor()
     if len(x.shape) != 1:
-        raise unsupported(step, f"rows of shape {x.shape} reach it; put Flatten() before it")
+        raise unsupported(call, f"rows of shape {x.shape} reach it; put Flatten() before it")
     if getattr(layer, "quantization_mode", None) is not None:
-        raise unsupported(step, "its weights are quantised; convert the model from before that")
-    walk.first = walk.first or x.value
+        raise unsupported(call, "its weights are quantised; convert the model from before that")
     bias = None if layer.bias is None else to_array(layer.bias)
-    value = x.value.linear(to_array(layer.kernel), bias)
-    return apply_function(
-        walk, replace(step, args=[Tensor(value, (value.width,))]), layer.activation
+    out = call.builder.dense(x, to_array(layer.kernel), bias)
+    return apply_function(apply_rule, replace(call, args=[out]), layer.activation)
+
+
+def _normalization(call: Call) -> Tensor:
+    import keras
+
+    mean, variance = to_array(call.op.mean), to_array(call.op.variance)
+    deviation = np.maximum(np.sqrt(variance), keras.config.epsilon())
+    if call.op.invert:
+        return added(multiplied(call.tensor(), deviation), mean)
+    return divided(added(call.tensor(), mean, -1.0), deviation)
+
+
+def _batch_normalization(call: Call) -> Tensor:
+    layer = call.op
+    return call.builder.batch_norm(
+        call.tensor(),
+        to_array(layer.moving_mean),
+        to_array(layer.moving_variance),
+        layer.epsilon,
+        1.0 if layer.gamma is None else to_array(layer.gamma),
+        0.0 if layer.beta is None else to_array(layer.beta),
+        axis=layer.axis,
     )
 
 
-def _scaled(walk: Walk, tensor: Tensor, factor: FloatArray, shift: Any = 0.0) -> Tensor:
-    x = walk.settled(tensor)
-    return Tensor(x.value.scaled(factor, shift), x.shape)
+def _rescaling(call: Call) -> Tensor:
+    scale, offset = to_array(call.op.scale), to_array(call.op.offset)
+    return added(multiplied(call.tensor(), scale), offset)
 
 
-def _normalization(walk: Walk, step: Step) -> Tensor:
-    import keras
-
-    layer, x = step.op, step.tensor()
-    mean, variance = spread(layer.mean, x, step), spread(layer.variance, x, step)
-    deviation = np.maximum(np.sqrt(variance), keras.config.epsilon())
-    if layer.invert:
-        return _scaled(walk, x, deviation, mean)
-    return _scaled(walk, x, 1.0 / deviation, -mean / deviation)
+def _combined(operation: Callable[[Any, Any], Tensor], call: Call) -> Tensor:
+    """Combine two or more arguments from the left: tensors, and anything else as numbers."""
+    first, second, *others = (a if isinstance(a, Tensor) else to_array(a) for a in call.args)
+    return reduce(operation, others, operation(first, second))
 
 
-def _batch_normalization(walk: Walk, step: Step) -> Tensor:
-    layer, x = step.op, step.tensor()
-    shape = [1] * (1 + len(x.shape))
-    shape[layer.axis] = -1
-
-    def along_axis(variable: Any, default: float = 0.0) -> FloatArray:
-        values = np.array(default) if variable is None else to_array(variable)
-        return spread(values.reshape(shape), x, step)
-
-    deviation = np.sqrt(along_axis(layer.moving_variance) + layer.epsilon)
-    factor = along_axis(layer.gamma, 1.0) / deviation
-    shift = along_axis(layer.beta) - along_axis(layer.moving_mean) * factor
-    return _scaled(walk, x, factor, shift)
+def _product(call: Call) -> Tensor:
+    return _combined(multiplied, call)
 
 
-def _rescaling(walk: Walk, step: Step) -> Tensor:
-    x = step.tensor()
-    return _scaled(walk, x, spread(step.op.scale, x, step), spread(step.op.offset, x, step))
+def _quotient(call: Call) -> Tensor:
+    return _combined(divided, call)
 
 
-def _product(walk: Walk, step: Step) -> Tensor:
-    """Multiply a tensor by a number or by one per column; tensors are not multiplied."""
-    tensors = [arg for arg in step.args if isinstance(arg, Tensor)]
-    numbers = [arg for arg in step.args if not isinstance(arg, Tensor)]
-    if len(tensors) != 1 or len(numbers) != 1:
-        raise unsupported(step)
-    return _scaled(walk, tensors[0], spread(numbers[0], tensors[0], step))
+def _sum(call: Call) -> Tensor:
+    # Tensors first, so that each sum has one.
+    args = sorted(call.args, key=lambda arg: not isinstance(arg, Tensor))
+    return _combined(added, replace(call, args=args))
 
 
-def _quotient(walk: Walk, step: Step) -> Tensor:
-    above, below = step.args
-    if isinstance(below, Tensor):
-        raise unsupported(step, "it divides by values of the network")
-    return _scaled(walk, above, 1.0 / spread(below, above, step))
+def _subtract(call: Call) -> Tensor:
+    return _combined(partial(added, sign=-1.0), call)
 
 
-# ---- several tensors ---------------------------------------------------------------------
+def _negative(call: Call) -> Tensor:
+    return negated(call.tensor())
 
 
-def _sum(signs: Callable[[int], list[float]], walk: Walk, step: Step) -> Tensor:
-    """Add tensors and numbers, each with its sign, after broadcasting within the row."""
-    tensors = [walk.settled(arg) for arg in step.args if isinstance(arg, Tensor)]
-    if len({len(tensor.shape) for tensor in tensors}) != 1:
-        raise unsupported(step, "it adds tensors of different ranks")
-    shape = np.broadcast_shapes(*(tensor.shape for tensor in tensors))
-    total = Tensor(Value(np.zeros(math.prod(shape)), {}), shape)
-    for arg, sign in zip(step.args, signs(len(step.args)), strict=True):
-        if isinstance(arg, Tensor):
-            part = walk.settled(arg)
-            value = total.value.plus(part.take(np.broadcast_to(part.index, shape)).value, sign)
-        else:
-            value = total.value.scaled(1.0, sign * spread(arg, total, step))
-        total = replace(total, value=value)
-    return total
-
-
-def _concatenate(walk: Walk, step: Step) -> Tensor:
-    parts = [walk.settled(tensor) for tensor in step.tensors()]
-    axis = step.op.axis % (1 + len(parts[0].shape))
-    if axis == 0:
-        raise unsupported(step, "it puts rows under each other")
-    begins = np.cumsum([0, *(part.value.width for part in parts)])
-    index = [part.index + begin for part, begin in zip(parts, begins[:-1], strict=True)]
-    whole = Tensor(concatenate(part.value for part in parts), (int(begins[-1]),))
-    return whole.take(np.concatenate(index, axis=axis - 1))
+def _average(call: Call) -> Tensor:
+    return _sum(call).scaled(1.0 / len(call.args))
 
 
 # ---- the same numbers in another shape ---------------------------------------------------
 
 
-def _unchanged(_: Walk, step: Step) -> Tensor:
-    return step.tensor()
+def _concatenate(call: Call) -> Tensor:
+    return joined(lambda parts: np.concatenate(parts, axis=call.op.axis), call.tensors())
 
 
-def _rearranged(step: Step, change: Callable[[IndexArray], Any]) -> Tensor:
-    """Change the shape or choose columns; ``change`` is tried on two numbered rows."""
-    x: Tensor = step.args[0]
-    both = np.stack([x.index, x.index + x.value.width])
+def _unchanged(call: Call) -> Tensor:
+    return call.tensor()
+
+
+def _rearranged(call: Call, change: Callable[[Array], Any]) -> Tensor:
+    """Change the shape or choose columns; ``change`` is tried on numbered rows."""
+    x: Tensor = call.args[0]
     try:
-        result = np.asarray(change(both))
+        return selected(np.asarray(change(numbered(x)[0])), x)
     except (IndexError, TypeError, ValueError) as error:
-        raise unsupported(step, f"it cannot be applied row by row ({error})") from error
-    if len(result) != 2 or not np.array_equal(result[0] + x.value.width, result[1]):
-        raise unsupported(step, "it mixes the numbers of different rows")
-    return x.take(result[0])
+        if isinstance(error, UnsupportedModelError):
+            raise
+        raise unsupported(call, f"it cannot be applied row by row ({error})") from error
 
 
-def _flatten(_: Walk, step: Step) -> Tensor:
-    channels_first = step.op.data_format == "channels_first" and len(step.tensor().shape) > 1
+def _flatten(call: Call) -> Tensor:
+    channels_first = call.op.data_format == "channels_first" and len(call.tensor().shape) > 1
 
-    def change(rows: IndexArray) -> IndexArray:
-        return (np.moveaxis(rows, 1, -1) if channels_first else rows).reshape(2, -1)
+    def change(rows: Array) -> Array:
+        return (np.moveaxis(rows, 1, -1) if channels_first else rows).reshape(len(rows), -1)
 
-    return _rearranged(step, change)
-
-
-def _reshape(_: Walk, step: Step) -> Tensor:
-    return _rearranged(step, lambda rows: rows.reshape(len(rows), *step.op.target_shape))
+    return _rearranged(call, change)
 
 
-def _reshape_operation(_: Walk, step: Step) -> Tensor:
-    return _rearranged(step, lambda rows: rows.reshape(step.op.newshape))
+def _reshape(call: Call) -> Tensor:
+    return _rearranged(call, lambda rows: rows.reshape(len(rows), *call.op.target_shape))
 
 
-def _permute(_: Walk, step: Step) -> Tensor:
-    return _rearranged(step, lambda rows: rows.transpose(0, *step.op.dims))
+def _reshape_operation(call: Call) -> Tensor:
+    return _rearranged(call, lambda rows: rows.reshape(call.op.newshape))
 
 
-def _get_item(_: Walk, step: Step) -> Tensor:
-    key = step.args[1]
-    return _rearranged(step, lambda rows: rows[tuple(key) if isinstance(key, list) else key])
+def _permute(call: Call) -> Tensor:
+    return _rearranged(call, lambda rows: rows.transpose(0, *call.op.dims))
 
+
+def _get_item(call: Call) -> Tensor:
+    key = call.args[1]
+    return _rearranged(call, lambda rows: rows[tuple(key) if isinstance(key, list) else key])
+
+
+_MOVING = (_unchanged, _flatten, _reshape, _reshape_operation, _permute, _get_item)
 
 # ---- tables ------------------------------------------------------------------------------
-
-_ADD = partial(_sum, lambda n: [1.0] * n)
-_SUBTRACT = partial(_sum, lambda n: [1.0, -1.0][:n])
 
 # At inference these layers give back what they get.
 _INACTIVE = (
@@ -205,9 +196,9 @@ _ACTIVATION_OPERATIONS = (
 LAYERS: dict[str, Rule] = {
     **dict.fromkeys(_INACTIVE, _unchanged),
     **dict.fromkeys(("ELU", "LeakyReLU", "ReLU", "Softmax"), activation_operation),
-    "Activation": activation_layer,
-    "Add": _ADD,
-    "Average": partial(_sum, lambda n: [1.0 / n] * n),
+    "Activation": lambda call: activation_layer(apply_rule, call),
+    "Add": _sum,
+    "Average": _average,
     "BatchNormalization": _batch_normalization,
     "Concatenate": _concatenate,
     "Dense": _dense,
@@ -217,18 +208,18 @@ LAYERS: dict[str, Rule] = {
     "Permute": _permute,
     "Rescaling": _rescaling,
     "Reshape": _reshape,
-    "Subtract": _SUBTRACT,
+    "Subtract": _subtract,
 }
 # What arithmetic on Keras' symbolic tensors, keras.ops and keras.activations leave behind.
 OPERATIONS: dict[str, Rule] = {
     **dict.fromkeys(_ACTIVATION_OPERATIONS, activation_operation),
-    "Add": _ADD,
+    "Add": _sum,
     "Concatenate": _concatenate,
     "Divide": _quotient,
     "GetItem": _get_item,
     "Multiply": _product,
-    "Negative": partial(_sum, lambda n: [-1.0] * n),
+    "Negative": _negative,
     "Reshape": _reshape_operation,
-    "Subtract": _SUBTRACT,
+    "Subtract": _subtract,
     "TrueDivide": _quotient,
 }

@@ -7,25 +7,36 @@ opened, and every size is checked before memory is taken for it.
 from __future__ import annotations
 
 import stat
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arrays import FloatArray
-from nn2poly.errors import MissingDependencyError, StorageError, UnsupportedModelError
+from nn2poly.errors import NN2PolyError, StorageError, UnsupportedModelError, require
 from nn2poly.memory import available_bytes, human_bytes
-from nn2poly.network.builder import NetworkBuilder, Value
 from nn2poly.network.network import Network
-from nn2poly.network.readers.onnx.columns import Columns, Thing
 from nn2poly.network.readers.onnx.constants import constants_of
 from nn2poly.network.readers.onnx.curves import Curve, is_group, recognise
 from nn2poly.network.readers.onnx.graph import Graph, Node
-from nn2poly.network.readers.onnx.inputs import Inputs
-from nn2poly.network.readers.onnx.operations import Walk
+from nn2poly.network.readers.onnx.inputs import DeclaredInputs
 from nn2poly.network.readers.onnx.outputs import Ending, find_ending
+from nn2poly.network.readers.onnx.rearranging import REARRANGING, Thing
 from nn2poly.network.readers.onnx.tensors import Array
+from nn2poly.network.readers.onnx.walk import Walk
+from nn2poly.network.readers.symbolic import (
+    ROWS,
+    Tensor,
+    TensorBuilder,
+    in_own_coordinates,
+    rows_counted,
+    same_layers,
+)
+
+Walked = tuple[TensorBuilder, Tensor]
+# What may count rows, or hold their number as a constant.
+COUNTING = {"Shape", "Split", *REARRANGING}
 
 # The format ends at 2 GiB; reading takes about four times the size of the file.
 LARGEST_FILE = 2**31
@@ -81,14 +92,9 @@ def _check_file(file: Path, status: Any) -> None:
 
 
 def _parsed(data: bytes) -> Any:
-    try:
-        import onnx
-        from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading ONNX models needs the package onnx.",
-            remedy='pip install "nn2poly[onnx]"',
-        ) from error
+    onnx = require("onnx", what="Reading ONNX models", extra="onnx")
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
+
     try:
         return onnx.ModelProto.FromString(data)
     except DecodeError as error:
@@ -104,40 +110,56 @@ def _not_onnx(found: str) -> StorageError:
 
 
 def _read(graph: Graph) -> Network:
-    inputs, ending = Inputs.of(graph), find_ending(graph)
+    inputs, ending = DeclaredInputs.of(graph), find_ending(graph)
     if ending.tensor not in graph.varying:
         raise UnsupportedModelError("The output of the model does not depend on its inputs.")
     constants = constants_of(graph, graph.needed([ending.tensor]))
-    steps = _plan(graph, ending, constants)
+    steps, is_level = _plan(graph, ending, constants, inputs.encoded), inputs.is_level()
 
-    def build(center: npt.ArrayLike, scale: npt.ArrayLike) -> tuple[NetworkBuilder, Value, Value]:
-        builder = NetworkBuilder(inputs.n_features, center, scale)
-        walk = Walk(builder, inputs.n_rows, ending.end)
-        value = _run(walk, steps, {**constants, **inputs.things(builder)}, ending.tensor)
-        return builder, value, value if walk.first is None else walk.first
+    def walk(
+        center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0, rows: int = inputs.n_rows or ROWS
+    ) -> Walked:
+        # A level stays 0 or 1 in the algebra, also where a scaler comes after the encoder.
+        place = np.where(is_level, 0.0, center), np.where(is_level, 1.0, scale)
+        builder = TensorBuilder((inputs.n_features,), *place, rows=rows)
+        known = {**constants, **inputs.tensors(builder)}
+        return builder, _run(Walk(builder, ending.end), steps, known, ending.tensor)
 
-    builder, value, first = build(0.0, 1.0)
-    center, scale = _coordinates(first, inputs.n_features)
-    if center.any() or (scale != 1.0).any():
-        # The scaler's own coordinates: folding it then leaves the weights as they are.
-        builder, value, _ = build(center, scale)
-    return builder.finish(
-        value,
-        feature_names=inputs.names(),
-        output_names=ending.output_names(value.width),
+    builder, result = in_own_coordinates(walk)
+    network = builder.finish(
+        result,
+        inputs=inputs.columns(),
+        output_names=ending.output_names(result.value.width),
         classes=ending.classes,
         link=ending.link,
     )
+    if inputs.n_rows is None and any(node.op in COUNTING for node, _ in steps):
+        _check_other_rows(network, lambda: walk(network.center, network.scale, ROWS + 1))
+    return network
+
+
+def _check_other_rows(network: Network, walk: Callable[[], Walked]) -> None:
+    """Refuse outputs that depend on the number of rows in the batch."""
+    try:
+        builder, result = walk()
+    except NN2PolyError as error:
+        raise rows_counted(error.where) from error
+    if not same_layers(network, builder.finish(result)):
+        raise rows_counted(None)
 
 
 def _plan(
-    graph: Graph, ending: Ending, constants: dict[str, Array]
+    graph: Graph, ending: Ending, constants: dict[str, Array], known: Container[str]
 ) -> list[tuple[Node, Curve | None]]:
-    """List the nodes to run, in order, with the activation where a group of them is one."""
+    """List the nodes to run, in order, with the activation where a group of them is one.
+
+    What is ``known`` from the start, as the result of an encoder, is not computed.
+    """
     steps: dict[int, tuple[Node, Curve | None]] = {}
     stack = [ending.tensor]
     while stack:
-        node = graph.producer(stack.pop())
+        name = stack.pop()
+        node = None if name in known else graph.producer(name)
         if node is None or node.index in steps:
             continue
         alone = node.index == ending.end or not is_group(graph, node)
@@ -149,46 +171,19 @@ def _plan(
 
 def _run(
     walk: Walk, steps: list[tuple[Node, Curve | None]], things: dict[str, Thing], target: str
-) -> Value:
+) -> Tensor:
     for node, curve in steps:
-        if curve is not None:
-            outputs = walk.curve(node, things.get(curve.base), curve)
-        else:
-            used = node.inputs[:1] if node.op == "CastLike" else node.inputs
-            if any(name and name not in things for name in used):
-                node.refuse("it uses an output of another operation that is not read")
-            outputs = walk.apply(node, [things[name] if name else None for name in used])
+        used = node.inputs[:1] if node.op == "CastLike" else node.inputs
+        names = used if curve is None else (curve.base,)
+        if any(name and name not in things for name in names):
+            node.refuse("it uses a category as a number, or what another operation did not give")
+        outputs = walk.apply(node, [things[name] if name else None for name in names], curve)
         things |= dict(zip(node.outputs, outputs, strict=False))
     found = things.get(target)
-    if not isinstance(found, Columns) or found.rows != 0:
+    if not isinstance(found, Tensor) or found.axis != 0:
         raise UnsupportedModelError(
             "The output of the model does not have one row per row of its inputs.",
             where=f'output "{target}"',
             expected="a tensor of shape (rows, outputs), computed from the inputs",
         )
-    return found.value
-
-
-def _coordinates(first: Value, n_features: int) -> tuple[FloatArray, FloatArray]:
-    """Give the centre and the scale by which the model scales its inputs, if it does so.
-
-    Parameters
-    ----------
-    first
-        The first value that meets a layer, from raw inputs.
-
-    Returns
-    -------
-    center, scale : arrays (n_features,)
-        Zero and one for inputs that are not scaled one by one.
-    """
-    center, scale = np.zeros(n_features), np.ones(n_features)
-    matrix = first.matrices.get(0)
-    if matrix is None or set(first.matrices) != {0}:
-        return center, scale
-    for column in np.flatnonzero((matrix != 0).sum(axis=0) == 1):
-        row = int(np.flatnonzero(matrix[:, column])[0])
-        factor, shift = matrix[row, column], first.bias[column]
-        if np.isfinite([1.0 / factor, shift / factor]).all():
-            center[row], scale[row] = 0.0 - shift / factor, 1.0 / abs(factor)
-    return center, scale
+    return found

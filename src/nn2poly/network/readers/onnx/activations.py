@@ -1,4 +1,4 @@
-"""What ONNX's activations do to values: a table, from the operator's name."""
+"""What ONNX's activations do to tensors: a table, from the operator's name."""
 
 from __future__ import annotations
 
@@ -7,98 +7,63 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.errors import InvalidInputError
-from nn2poly.network.builder import NetworkBuilder
-from nn2poly.network.readers.onnx.columns import Columns
+import nn2poly.network.readers.symbolic.activations as shared
+from nn2poly.network.readers.onnx.affine import Args, numbers, pair, single, tensor
 from nn2poly.network.readers.onnx.graph import Node
-from nn2poly.network.readers.onnx.linear import Args, affine, columns, numbers, pair, scaled, single
-from nn2poly.network.readers.onnx.tensors import check_room
+from nn2poly.network.readers.symbolic import Tensor, TensorBuilder
 
-# Operators that are an activation of the table without parameters.
-PLAIN = {
-    "Atan": "arctan",
-    "Exp": "exp",
-    "Mish": "mish",
-    "Relu": "relu",
-    "Sigmoid": "sigmoid",
-    "Sin": "sin",
-    "Softplus": "softplus",
-    "Softsign": "softsign",
-    "Tanh": "tanh",
-}
-# Operators with one parameter: (our name, its parameter, the operator's default for "alpha").
-WITH_ALPHA = {
-    "Celu": ("celu", "alpha", 1.0),
-    "Elu": ("elu", "alpha", 1.0),
-    "LeakyRelu": ("leaky_relu", "negative_slope", 0.01),
-}
+# Operators of the shared table of activations.
+NAMED = (
+    *("Atan", "Celu", "Elu", "Exp", "Gelu", "LeakyRelu", "Mish", "Relu", "Sigmoid", "Sin"),
+    *("Softplus", "Softsign", "Tanh"),
+)
+# Defaults of the standard (Selu-6), which are those of the table in float32.
 SELU = (1.67326319217681884765625, 1.05070102214813232421875)
-# float32 and float64 write "no limit" as their largest number.
+# float32 and float64 write "no limit" as their largest number, 3.4e38 or more.
 UNLIMITED = 3e38
+# Parameters are float32: relative rounding of 6e-8, and a little more for what exporters compute.
+ROUNDING = 1e-6
 
 
-def activate(
-    builder: NetworkBuilder, node: Node, x: Columns, name: str, **parameters: float
-) -> Columns:
-    """Apply an activation: a layer."""
-    check_room(x.value.width**2, node.where)
-    try:
-        value = builder.activate(x.value, name, **parameters)
-    except InvalidInputError as error:
-        node.refuse(f"{error.what.rstrip('.')} ({error.found}, expected {error.expected})")
-    return Columns(value, x.shape, x.rows)
+def _named(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
+    def parameter(name: str) -> Any:
+        if name == "approximate":
+            return node.text(name, "none")
+        known = name in ("alpha", "negative_slope") and node.attribute("alpha", "f") is not None
+        return node.number("alpha", 1.0) if known else None
+
+    return shared.named(builder, tensor(args[0], node), node.op, parameter)
 
 
-def _plain(builder: NetworkBuilder, node: Node, args: Args) -> Columns:
-    return activate(builder, node, columns(args[0], node), PLAIN[node.op])
-
-
-def _with_alpha(builder: NetworkBuilder, node: Node, args: Args) -> Columns:
-    name, parameter, default = WITH_ALPHA[node.op]
-    value = {parameter: node.number("alpha", default)}
-    return activate(builder, node, columns(args[0], node), name, **value)
-
-
-def _selu(builder: NetworkBuilder, node: Node, args: Args) -> Columns:
+def _selu(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
     alpha, gamma = node.number("alpha", SELU[0]), node.number("gamma", SELU[1])
-    x = columns(args[0], node)
-    if np.allclose((alpha, gamma), SELU, rtol=1e-6, atol=0):
-        return activate(builder, node, x, "selu")
-    return scaled(activate(builder, node, x, "elu", alpha=alpha), gamma)
+    x = tensor(args[0], node)
+    if np.allclose((alpha, gamma), SELU, rtol=ROUNDING, atol=0):
+        return builder.activate(x, "selu")
+    return shared.scaled_inside(builder, x, "elu", 1.0, gamma, alpha=alpha)
 
 
-def _gelu(builder: NetworkBuilder, node: Node, args: Args) -> Columns:
-    form = node.text("approximate", "none")
-    if form not in ("none", "tanh"):
-        node.refuse(f"approximate={form!r} is not known")
-    return activate(
-        builder, node, columns(args[0], node), "gelu" if form == "none" else "gelu_tanh"
-    )
-
-
-def _swish(builder: NetworkBuilder, node: Node, args: Args) -> Columns:
+def _swish(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
     alpha = node.number("alpha", 1.0)
     if alpha == 0.0:
         node.refuse("alpha is 0")
-    x = scaled(columns(args[0], node), alpha)
-    return scaled(activate(builder, node, x, "silu"), 1.0 / alpha)
+    return shared.scaled_inside(builder, tensor(args[0], node), "silu", alpha, 1.0 / alpha)
 
 
-def _prelu(builder: NetworkBuilder, node: Node, args: Args) -> Columns:
+def _prelu(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
     x, slopes = pair(node, args)
-    slope = single(numbers(slopes, node), node)
-    return activate(builder, node, columns(x, node), "leaky_relu", negative_slope=slope)
+    return shared.prelu(builder, tensor(x, node), numbers(slopes, node))
 
 
-def _hard_sigmoid(builder: NetworkBuilder, node: Node, args: Args) -> Columns:
+def _hard_sigmoid(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
     alpha, beta = node.number("alpha", 0.2), node.number("beta", 0.5)
-    x = columns(args[0], node)
-    if np.allclose((alpha, beta), (1 / 6, 0.5), rtol=1e-6, atol=0):
-        return activate(builder, node, x, "hard_sigmoid")
-    return activate(builder, node, scaled(x, alpha, beta), "hard_tanh", min_val=0.0, max_val=1.0)
+    x = tensor(args[0], node)
+    if np.allclose((alpha, beta), (1 / 6, 0.5), rtol=ROUNDING, atol=0):
+        return builder.activate(x, "hard_sigmoid")
+    return shared.clip(builder, x.scaled(alpha, beta), 0.0, 1.0)
 
 
-def _clip(builder: NetworkBuilder, node: Node, args: Args) -> Columns:
+def _clip(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
     """Clip to [low, high]: inputs since version 11, attributes before."""
     bounds: list[float] = []
     for position, (name, default) in enumerate((("min", -np.inf), ("max", np.inf)), start=1):
@@ -106,46 +71,23 @@ def _clip(builder: NetworkBuilder, node: Node, args: Args) -> Columns:
         number = node.number(name, default)
         bounds.append(number if given is None else single(numbers(given, node), node))
     low, high = (bound if abs(bound) < UNLIMITED else None for bound in bounds)
-    x = columns(args[0], node)
-    if low is None or high is None:
-        return _above(builder, node, _below(builder, node, x, high), low)
-    if (low, high) == (0.0, 6.0):
-        return activate(builder, node, x, "relu6")
-    return activate(builder, node, x, "hard_tanh", min_val=low, max_val=high)
+    return shared.clip(builder, tensor(args[0], node), low, high)
 
 
-def _above(builder: NetworkBuilder, node: Node, x: Columns, low: Any) -> Columns:
-    """Give max(x, low) as low + relu(x - low)."""
-    if low is None:
-        return x
-    shifted = affine(node, x, 1.0, -np.asarray(low))
-    return affine(node, activate(builder, node, shifted, "relu"), 1.0, low)
-
-
-def _below(builder: NetworkBuilder, node: Node, x: Columns, high: Any) -> Columns:
-    """Give min(x, high) as high - relu(high - x)."""
-    if high is None:
-        return x
-    shifted = affine(node, x, -1.0, high)
-    return affine(node, activate(builder, node, shifted, "relu"), -1.0, high)
-
-
-def _maximum(builder: NetworkBuilder, node: Node, args: Args) -> Columns:
-    values = [arg for arg in args if isinstance(arg, Columns)]
+def _maximum(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
+    values = [arg for arg in args if isinstance(arg, Tensor)]
     if len(values) != 1:
         node.refuse("the larger or smaller of two values is not an activation of one")
-    bend, x = _above if node.op == "Max" else _below, values[0]
+    bend, x = shared.at_least if node.op == "Max" else shared.at_most, values[0]
     for arg in args:
-        if not isinstance(arg, Columns):
-            x = bend(builder, node, x, numbers(arg, node))
+        if not isinstance(arg, Tensor):
+            x = bend(builder, x, numbers(arg, node))
     return x
 
 
-ACTIVATIONS: dict[str, Callable[[NetworkBuilder, Node, Args], Columns]] = {
-    **dict.fromkeys(PLAIN, _plain),
-    **dict.fromkeys(WITH_ALPHA, _with_alpha),
+ACTIVATIONS: dict[str, Callable[[TensorBuilder, Node, Args], Tensor]] = {
+    **dict.fromkeys(NAMED, _named),
     "Selu": _selu,
-    "Gelu": _gelu,
     "Swish": _swish,
     "PRelu": _prelu,
     "HardSigmoid": _hard_sigmoid,

@@ -12,8 +12,9 @@ import numpy as np
 from nn2poly.errors import NN2PolyError
 from nn2poly.network.erf import erf, sigmoid, softplus
 from nn2poly.network.readers.onnx.graph import Graph, Node
-from nn2poly.network.readers.onnx.moves import MOVES, Rest, move
-from nn2poly.network.readers.onnx.tensors import FLOATS, NUMBERS, Array, check_room, decode
+from nn2poly.network.readers.onnx.rearranging import REARRANGING, Rest, rearrange
+from nn2poly.network.readers.onnx.tensors import FLOATS, NUMBERS, Array, decode
+from nn2poly.network.readers.symbolic import check_memory
 
 # Operations on each number by itself, with NumPy's name for them.
 ELEMENTWISE: dict[str, Callable[..., Any]] = {
@@ -84,10 +85,10 @@ def _fold(node: Node, args: Rest) -> Array:
         node.refuse()
     if node.op in ("Identity", "CastLike"):
         return arrays[0]
-    if node.op in MOVES:
-        return _array(move(arrays[0], node, args[1:], None))
+    if node.op in REARRANGING:
+        return np.asarray(rearrange(arrays[0], node, args[1:]))
     if node.op in ELEMENTWISE:
-        check_room(math.prod(np.broadcast_shapes(*(a.shape for a in arrays))), node.where)
+        check_memory(math.prod(np.broadcast_shapes(*(a.shape for a in arrays))), node.where)
         return np.asarray(elementwise(node, arrays))
     if node.op not in FOLDS:
         node.refuse()
@@ -112,10 +113,6 @@ def elementwise(node: Node, arrays: Sequence[Any]) -> Any:
     return function(*arrays)
 
 
-def _array(thing: Any) -> Array:
-    return np.asarray(thing)
-
-
 def _constant(node: Node) -> Array:
     tensor = node.attribute("value", "t")
     if tensor is not None:
@@ -136,7 +133,7 @@ def _cast(node: Node, arrays: list[Array]) -> Array:
 
 
 def _concat(node: Node, arrays: list[Array]) -> Array:
-    check_room(sum(array.size for array in arrays), node.where)
+    check_memory(sum(array.size for array in arrays), node.where)
     return np.concatenate(arrays, axis=node.integer("axis", 0))
 
 
@@ -154,7 +151,7 @@ def _filled(node: Node, arrays: list[Array]) -> Array:
     tensor = node.attribute("value", "t")
     value = np.zeros(1) if tensor is None else decode(tensor, node.where)
     shape = [int(size) for size in arrays[0].ravel()]
-    check_room(math.prod(shape), node.where)
+    check_memory(math.prod(shape), node.where)
     return np.full(shape, value.ravel()[0])
 
 
@@ -162,7 +159,7 @@ def _expand(node: Node, arrays: list[Array]) -> Array:
     if len(arrays) != 2:
         node.damaged(f"{len(arrays)} inputs where two are expected")
     shape = np.broadcast_shapes(arrays[0].shape, tuple(int(n) for n in arrays[1].ravel()))
-    check_room(math.prod(shape), node.where)
+    check_memory(math.prod(shape), node.where)
     return np.broadcast_to(arrays[0], shape)
 
 

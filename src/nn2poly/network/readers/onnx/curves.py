@@ -21,7 +21,11 @@ from nn2poly.network.readers.onnx.tensors import FLOATS, Array
 
 # Operations that are nothing by themselves: only a group can be recognised.
 ONLY_IN_GROUPS = ("Where", "Log", "Pow", "Abs", "Erf", "Sqrt", "Reciprocal")
+# Operations of a group: the longest that exporters are known to write, GELU by tanh, has about
+# a dozen with its casts; twice that, by taste.
 LONGEST_GROUP = 24
+# Steps of an eighth, wide enough to reach the ends of clipped curves such as ReLU6, and a few
+# points off them; by taste.
 GRID = np.concatenate([np.linspace(-12.0, 12.0, 193), [-0.31, -0.07, 0.03, 0.47]])
 GRID.setflags(write=False)
 # Exporters round √2 and its like to float32; GELU and its tanh form differ by 5e-4.

@@ -10,6 +10,7 @@ import numpy as np
 
 from nn2poly.errors import StorageError, UnsupportedModelError
 from nn2poly.network.readers.onnx.tensors import Array, decode
+from nn2poly.network.readers.refusals import as_reason, why
 
 # Operators changed their meaning often before this version of the standard (2017).
 OLDEST_OPSET = 7
@@ -20,24 +21,11 @@ ATTRIBUTE_FIELDS = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "
 
 # Their bodies use tensors of the graph that are not among their inputs.
 CONTROL_FLOW = ("If", "Loop", "Scan")
-# What is met in practice and is no dense network, with the reason.
+# Of operations that only ONNX has in this form; the others are in `refusals`.
 REASONS = {
     **dict.fromkeys(CONTROL_FLOW, "data-dependent control flow has no polynomial"),
-    **dict.fromkeys(("RNN", "LSTM", "GRU"), "recurrent layers are not feed-forward"),
-    **dict.fromkeys(
-        ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool"),
-        "convolution and pooling are not read",
-    ),
-    **dict.fromkeys(
-        ("LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization"),
-        "it divides by the spread of each row, which is not affine",
-    ),
-    "Attention": "attention multiplies values by each other",
-    "HardSwish": "it is not in the table of activations",
     "Softmax": "it is read only at the end of the model, as the link of a classifier",
     "LogSoftmax": "it is read only at the end of the model, as the link of a classifier",
-    f"{ML_DOMAIN}.Normalizer": "it divides each row by its norm, which is not affine",
-    f"{ML_DOMAIN}.OneHotEncoder": "categories are no numbers",
 }
 REMEDY = (
     "export the part that is a dense network on its own, or build it by hand: "
@@ -91,9 +79,19 @@ class Node:
         """Raise the error that names this node."""
         raise UnsupportedModelError(
             f"The operation {self.op} cannot be read: "
-            f"{reason or REASONS.get(self.op, 'it is not part of a dense network')}.",
+            f"{reason or REASONS.get(self.op) or why(self.op)[0]}.",
             where=self.where,
             remedy=remedy,
+        )
+
+    def located(self, error: UnsupportedModelError) -> UnsupportedModelError:
+        """Give an error of what this node does with its place."""
+        return UnsupportedModelError(
+            f"The operation {self.op} cannot be read: {as_reason(error)}.",
+            where=self.where,
+            expected=error.expected,
+            found=error.found,
+            remedy=error.remedy or REMEDY,
         )
 
     def damaged(self, found: str) -> NoReturn:

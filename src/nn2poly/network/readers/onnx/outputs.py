@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.errors import StorageError, UnsupportedModelError
+from nn2poly.network.readers.class_names import output_names
 from nn2poly.network.readers.onnx.constants import constants_of
 from nn2poly.network.readers.onnx.graph import ML_DOMAIN, Graph, Node
 
@@ -68,9 +69,7 @@ class Ending:
                 found=f"{len(self.classes)} classes",
                 remedy="export the model again",
             )
-        # A class may be the empty string; a name may not.
-        names = [str(name) or "''" for name in (self.classes[-1:] if binary else self.classes)]
-        return names if len(set(names)) == len(names) else None
+        return output_names(self.classes, width)
 
 
 def find_ending(graph: Graph) -> Ending:

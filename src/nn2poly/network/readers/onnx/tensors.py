@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.errors import StorageError, UnsupportedModelError
-from nn2poly.memory import available_bytes, human_bytes
+from nn2poly.network.readers.symbolic import check_memory
 
 Array = npt.NDArray[Any]
 
@@ -33,24 +33,6 @@ TYPES = {
 FLOATS = {1, 10, 11, 16}
 NUMBERS = set(TYPES) - {8, 9}
 EXTERNAL = 1  # TensorProto.data_location
-# Below this many numbers no memory is asked about, so that small models read quickly.
-SMALL = 1_000_000
-
-
-def check_room(count: int, where: str) -> None:
-    """Refuse to make an array of ``count`` float64 numbers that memory cannot hold.
-
-    A quarter of the free memory is the most: arrays are made from others of their size.
-    """
-    if count <= SMALL or 4 * 8 * count <= available_bytes():
-        return
-    raise UnsupportedModelError(
-        "The model needs more memory than there is.",
-        where=where,
-        expected=f"arrays of at most a quarter of the {human_bytes(available_bytes())} free",
-        found=f"{human_bytes(8 * count)} for {count:,} numbers",
-        remedy="free memory, or use a machine with more of it",
-    )
 
 
 def decode(tensor: Any, where: str) -> Array:
@@ -91,7 +73,7 @@ def _check_size(tensor: Any, where: str) -> None:
             found="a segment of them" if segmented else f"data for {held:g} of them",
             remedy="export the model again",
         )
-    check_room(int(held), where)
+    check_memory(int(held), where)
 
 
 def _array(tensor: Any) -> Array:

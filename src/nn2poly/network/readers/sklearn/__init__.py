@@ -11,14 +11,19 @@ from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder, Value
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
-from nn2poly.network.readers.sklearn.maps import (
+from nn2poly.network.readers.sklearn.folding import (
+    RawColumns,
+    Step,
+    flatten,
+    fold_pipeline,
+)
+from nn2poly.network.readers.sklearn.mlp import PERCEPTRONS, read_perceptron
+from nn2poly.network.readers.sklearn.transformers import (
     check_fitted,
     diagonal,
     is_passthrough,
     sklearn_kind,
 )
-from nn2poly.network.readers.sklearn.mlp import PERCEPTRONS, read_perceptron
-from nn2poly.network.readers.sklearn.steps import RawColumns, Step, flatten, fold_pipeline
 
 WRAPPERS = ("BaseSearchCV", "FrozenEstimator", "Pipeline", "TransformedTargetRegressor")
 
@@ -47,10 +52,10 @@ def read(model: Any, after: str | None = None) -> Network:
     """Read a fitted multilayer perceptron, or a pipeline or search around one.
 
     Affine steps fold into the first layer and an affine target transformer into the last, so
-    that the network takes raw columns and gives raw outputs. One-hot encoded columns become
-    one input per level, named ``column=level``, dropped levels included; a data frame is read
-    by that name. Columns without names are called ``x1``, ``x2``, … there. A classifier's raw
-    outputs are its logits; probabilities come through the link.
+    that the network takes raw columns and gives raw outputs. A one-hot encoded column becomes
+    a factor with a feature ``column=level`` per level, dropped and rare ones included. Columns
+    without names are called ``x1``, ``x2``, … there. A classifier's raw outputs are its logits;
+    probabilities come through the link.
 
     Parameters
     ----------
@@ -89,7 +94,8 @@ def _compose(
     steps: Sequence[Step], raw: RawColumns, network: Network, targets: Sequence[Any]
 ) -> Network:
     folded = fold_pipeline(steps, raw)
-    builder = NetworkBuilder(len(folded.weights), folded.center, folded.scale)
+    inputs = folded.inputs
+    builder = NetworkBuilder(inputs.n_features, inputs.center, inputs.scale)
     value = builder.input().linear(folded.weights, folded.bias)
     value = _replay(builder, network, value)
     for target in targets:
@@ -97,7 +103,7 @@ def _compose(
         value = value.scaled(scale, center)
     return builder.finish(
         value,
-        feature_names=folded.names,
+        inputs=inputs,
         output_names=network.output_names,
         classes=network.classes,
         link=network.link,

@@ -6,6 +6,7 @@ from typing import Any
 
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Layer, Network
+from nn2poly.network.readers.class_names import output_names
 
 # scikit-learn's names of hidden activations → ours.
 ACTIVATIONS = {"identity": "linear", "logistic": "sigmoid", "tanh": "tanh", "relu": "relu"}
@@ -39,7 +40,7 @@ def read_perceptron(model: Any, name: str = "") -> Network:
     return Network(
         layers,
         feature_names=None if names is None else [str(name) for name in names],
-        output_names=_output_names(classes, layers[-1].n_outputs),
+        output_names=output_names(classes, layers[-1].n_outputs),
         classes=classes,
         link=link,
     )
@@ -48,12 +49,3 @@ def read_perceptron(model: Any, name: str = "") -> Network:
 def _classes(model: Any) -> list[Any] | None:
     classes = getattr(model, "classes_", None)
     return None if classes is None else list(classes.tolist())
-
-
-def _output_names(classes: list[Any] | None, n_outputs: int) -> list[str] | None:
-    """Name outputs by class; the one output of a binary classifier speaks for the second."""
-    if classes is None:
-        return None
-    # A class may be the empty string; a name may not.
-    names = [str(name) or "''" for name in (classes[-1:] if n_outputs == 1 else classes)]
-    return names if len(set(names)) == len(names) else None

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 import nn2poly.network.readers.torch.tracing as tracing
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Network
-from nn2poly.network.readers.torch.flow import FloatArray, MisfitError, first_line
+from nn2poly.network.readers.symbolic import MisfitError, rows_counted, same_layers
+from nn2poly.network.readers.torch.flow import first_line
 from nn2poly.network.readers.torch.nodes import place, rule_name
 from nn2poly.network.readers.torch.rules import MEASURES
 from nn2poly.network.readers.torch.sizes import (
@@ -31,7 +31,7 @@ from nn2poly.network.readers.torch.sizes import (
 )
 from nn2poly.network.readers.torch.skeleton import unwrap
 from nn2poly.network.readers.torch.tracing import REWRITE, Program
-from nn2poly.network.readers.torch.walk import Walk, refuse_unknown, working_coordinates
+from nn2poly.network.readers.torch.walk import Walk, refuse_unknown
 
 # The forwards that only say that there is none.
 NO_FORWARD = ("_forward_unimplemented", "LightningModule.forward")
@@ -157,19 +157,19 @@ def _exported(module: torch.nn.Module, shape: tuple[int, ...] | None, by_fx: Exc
 
 def _network(program: Program) -> Network:
     refuse_unknown(program)
-    walk, flow = first_fit(program)
-    coordinates = working_coordinates(walk)
+    walk, result = first_fit(program)
+    coordinates = walk.builder.coordinates()
     if coordinates is not None:
         walk = Walk(program, walk.row_shape, *coordinates)
-        flow = walk.run()
-    if flow.axis:
+        result = walk.run()
+    if result.axis:
         raise UnsupportedModelError(
             "The outputs do not have the rows of the batch as their first dimension.",
             where=place(program, program.output),
-            found=f"shape {flow.full_shape} from {flow.rows} rows",
+            found=f"shape {result.full_shape} from {result.rows} rows",
             remedy="give out one row per row of inputs",
         )
-    network = walk.builder.finish(flow.value, link=flow.link)
+    network = walk.builder.finish(result)
     _check_other_rows(program, walk.row_shape, coordinates or (), network)
     return network
 
@@ -182,19 +182,8 @@ def _check_other_rows(
         return
     walk = Walk(replace(program, rows=program.rows + 1), row_shape, *coordinates)
     try:
-        other = walk.builder.finish(walk.run().value)
+        other = walk.builder.finish(walk.run())
     except MisfitError:  # a program that was exported for one number of rows
         return
-    pairs = zip(_arrays(network), _arrays(other), strict=True)
-    if not all(np.array_equal(one, two) for one, two in pairs):
-        raise UnsupportedModelError(
-            "The outputs depend on the number of rows in the batch.",
-            where=f"forward of {program.title}",
-            expected="outputs of a row that depend on this row alone",
-            remedy="do not compute with x.shape[0] or x.size(0)",
-        )
-
-
-def _arrays(network: Network) -> Iterator[FloatArray]:
-    for layer in network.layers:
-        yield from (layer.weights, layer.bias, *layer.skips.values())
+    if not same_layers(network, other):
+        raise rows_counted(f"forward of {program.title}")

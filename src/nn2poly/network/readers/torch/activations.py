@@ -6,104 +6,72 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+import nn2poly.network.readers.symbolic.activations as shared
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers.torch.flow import Flow, numbers
+from nn2poly.network.readers.symbolic import Tensor, per_channel
+from nn2poly.network.readers.symbolic.build import softmax_inside
+from nn2poly.network.readers.torch.flow import numbers
 from nn2poly.network.readers.torch.operations import PARAMETERS, Call
 
-# torch's name → ours, where the parameters have the same names and meanings.
-ACTIVATIONS = {
-    **{name: name for name in ("exp", "mish", "relu", "relu6", "selu", "silu", "sin", "softsign")},
-    **{name: name for name in ("celu", "leaky_relu", "tanh")},
-    "atan": "arctan", "hardsigmoid": "hard_sigmoid", "hardtanh": "hard_tanh",
-    "logsigmoid": "log_sigmoid",
-}  # fmt: skip
+# Those of the shared table that torch has, with the same parameters.
+ACTIVATIONS = (
+    *("atan", "celu", "exp", "gelu", "hardsigmoid", "hardtanh", "leaky_relu", "logsigmoid", "mish"),
+    *("relu", "relu6", "selu", "silu", "sin", "softsign", "tanh"),
+)
+# Up to there torch computes softplus; from 20, its default, on, the line that it then gives
+# differs by less than 3e-9 from the curve.
+SOFTPLUS_THRESHOLD = 20.0
 
 
-def _activation(call: Call) -> Flow:
+def _activation(call: Call) -> Tensor:
     given = {k: v for k, v in call.parameters().items() if k in PARAMETERS.get(call.name, ())}
-    return _activated(call, call.args[0], ACTIVATIONS[call.name], **given)
+    return shared.named(call.builder, call.args[0], call.name, given.get)
 
 
-def _activated(call: Call, flow: Flow, name: str, **parameters: float) -> Flow:
-    return flow.with_value(call.builder.activate(flow.value, name, **parameters))
-
-
-def _elu(call: Call) -> Flow:
+def _elu(call: Call) -> Tensor:
     given = {"alpha": 1.0, "scale": 1.0, "input_scale": 1.0} | call.parameters()
-    inner = call.args[0].scaled(given["input_scale"])
-    return _activated(call, inner, "elu", alpha=given["alpha"]).scaled(given["scale"])
+    inner, outer, alpha = given["input_scale"], given["scale"], given["alpha"]
+    return shared.scaled_inside(call.builder, call.args[0], "elu", inner, outer, alpha=alpha)
 
 
-def _gelu(call: Call) -> Flow:
-    exact = call.parameters().get("approximate", "none") == "none"
-    return _activated(call, call.args[0], "gelu" if exact else "gelu_tanh")
-
-
-def _softplus(call: Call) -> Flow:
-    given = {"beta": 1.0, "threshold": 20.0} | call.parameters()
-    if given["threshold"] < 20:  # from 20 on, the line differs by less than 3e-9 from the curve
+def _softplus(call: Call) -> Tensor:
+    given = {"beta": 1.0, "threshold": SOFTPLUS_THRESHOLD} | call.parameters()
+    if given["threshold"] < SOFTPLUS_THRESHOLD:
         raise UnsupportedModelError(
             "Softplus turns into a line too early.",
             expected="threshold 20, the default, or more",
             found=f"threshold {given['threshold']}",
             remedy="leave the threshold at its default",
         )
-    return _activated(call, call.args[0], "softplus", beta=given["beta"])
+    return call.builder.activate(call.args[0], "softplus", beta=given["beta"])
 
 
-def _prelu(call: Call) -> Flow:
-    slopes = np.unique(numbers(call.parameters()["weight"]))
-    if len(slopes) > 1:
-        raise UnsupportedModelError(
-            "PReLU has a slope of its own for every channel.",
-            expected="one slope",
-            found=f"{len(slopes)} slopes, from {slopes[0]:.3g} to {slopes[-1]:.3g}",
-            remedy="use PReLU() with one parameter, or LeakyReLU",
-        )
-    return _activated(call, call.args[0], "leaky_relu", negative_slope=float(slopes[0]))
+def _prelu(call: Call) -> Tensor:
+    slopes, x = numbers(call.parameters()["weight"]), call.args[0]
+    each = slopes if slopes.size == 1 else per_channel(slopes, x)
+    return shared.prelu(call.builder, x, each)
 
 
-def _clamp(call: Call) -> Flow:
+def _clamp(call: Call) -> Tensor:
     given = {"min": None, "max": None} | call.parameters()
     low, high = (None if given[k] is None else float(given[k]) for k in ("min", "max"))
-    flow: Flow = call.args[0]
-    if low is not None and high is not None:
-        return _activated(call, flow, "hard_tanh", min_val=low, max_val=high)
-    if low is not None:
-        return _activated(call, flow.scaled(1.0, -low), "relu").scaled(1.0, low)
-    if high is not None:
-        return _activated(call, flow.scaled(-1.0, high), "relu").scaled(-1.0, high)
-    return flow
+    return shared.clip(call.builder, call.args[0], low, high)
 
 
-def _sigmoid(call: Call) -> Flow:
-    flow: Flow = call.args[0]
-    return replace(flow, link="sigmoid") if call.final else _activated(call, flow, "sigmoid")
+def _sigmoid(call: Call) -> Tensor:
+    x: Tensor = call.args[0]
+    return replace(x, link="sigmoid") if call.final else call.builder.activate(x, "sigmoid")
 
 
-def _softmax(call: Call) -> Flow:
-    flow: Flow = call.args[0]
-    dim = call.parameters().get("dim")
-    if len(flow.shape) != 1 or flow.axis or dim not in (None, 1, -1):
-        raise UnsupportedModelError(
-            "A softmax runs over something else than the outputs.",
-            expected="a table (rows, classes) and dim 1 or -1",
-            found=f"shape {flow.full_shape}, dim {dim}",
-            remedy="use dim=1",
-        )
+def _softmax(call: Call) -> Tensor:
+    found = call.builder.softmax(call.args[0], call.parameters().get("dim"), "")
     if not call.final:
-        raise UnsupportedModelError(
-            "A softmax inside the network divides by a sum, which no polynomial can follow.",
-            expected="a softmax at the very end, where it is the output link",
-            remedy="convert what comes before it, or use sigmoid or tanh in its place",
-        )
-    return replace(flow, link="softmax")
+        raise softmax_inside("")
+    return found
 
 
 ACTIVATION_RULES: dict[str, Callable[[Call], Any]] = {
     **dict.fromkeys(ACTIVATIONS, _activation),
-    "elu": _elu, "gelu": _gelu, "softplus": _softplus, "prelu": _prelu, "clamp": _clamp,
+    "elu": _elu, "softplus": _softplus, "prelu": _prelu, "clamp": _clamp,
     "sigmoid": _sigmoid, "softmax": _softmax, "log_softmax": _softmax,
 }  # fmt: skip

@@ -19,7 +19,8 @@ from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.builder import NetworkBuilder
+from nn2poly.network.readers.refusals import why
+from nn2poly.network.readers.symbolic import TensorBuilder
 
 # Other spellings of the same operation; operators such as += overwrite like add_.
 SYNONYMS = {
@@ -62,24 +63,6 @@ NAMESPACES = (torch, torch.nn.functional, operator, builtins, torch.special, tor
 # Arguments that some write with their names.
 FIRST, SECOND = ("input", "self", "tensors"), ("other", "mat2", "vec")
 
-HEAD = "convert the dense part on its own, for example model.head, on the features that feed it"
-# Fragments of names that cannot be read → what can be done.
-REMEDIES = {
-    "conv": HEAD,
-    "lstm": HEAD,
-    "gru": HEAD,
-    "rnn": HEAD,
-    "attention": f"attention multiplies values with each other; {HEAD}",
-    "transformer": f"attention multiplies values with each other; {HEAD}",
-    "layernorm": "it divides every row by a deviation of its own; use BatchNorm1d, which is affine",
-    "groupnorm": "it divides every row by a deviation of its own; use BatchNorm1d, which is affine",
-    "rmsnorm": "it divides every row by a size of its own; use BatchNorm1d, which is affine",
-    "embedding": "feed one-hot columns to a Linear layer without bias, or convert what comes "
-    "after the embedding",
-    "bilinear": "it multiplies its inputs; add them, or give their products as features",
-    "pow": "give the power as a feature of its own, or use an activation",
-    "square": "give the square as a feature of its own, or use an activation",
-}
 COMPARISONS = ("abs", "ge", "gt", "le", "lt", "max", "maximum", "min", "minimum", "where")
 NAMED = "use the activation by its name, for example torch.relu or leaky_relu"
 OTHERWISE = (
@@ -90,7 +73,7 @@ OTHERWISE = (
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One operation that meets a flow.
+    """One operation that meets a symbolic tensor.
 
     Parameters
     ----------
@@ -108,7 +91,7 @@ class Call:
     target: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    builder: NetworkBuilder
+    builder: TensorBuilder
     final: bool = False
 
     def parameters(self) -> dict[str, Any]:
@@ -189,13 +172,13 @@ def tensor_of(module: torch.nn.Module, name: str) -> Any:
 def unknown(target: object) -> UnsupportedModelError:
     """Say that an operation or a layer cannot be read, and what can be done."""
     kind = kind_of(target)
-    key = kind.rpartition(".")[2].replace("_", "").lower()
-    found = [text for part, text in REMEDIES.items() if part in key]
-    remedy = NAMED if key in COMPARISONS else (found or [OTHERWISE])[0]
+    name = kind.rpartition(".")[2]
+    reason, remedy = why(name)
+    remedy = NAMED if name in COMPARISONS else remedy or OTHERWISE
     if isinstance(target, torch._ops.OpOverload):
         remedy += "; of an exported program, read the one before run_decompositions()"
     return UnsupportedModelError(
-        f"{kind.rpartition('.')[2]} cannot be read.",
+        f"{name} cannot be read: {reason}.",
         expected="a chain or sum of linear layers and activations",
         found=kind,
         remedy=remedy,

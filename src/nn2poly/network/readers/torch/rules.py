@@ -1,4 +1,4 @@
-"""The rules: what each known PyTorch operation does to a `Flow`."""
+"""The rules: what each known PyTorch operation does to a symbolic `Tensor`."""
 
 from __future__ import annotations
 
@@ -6,21 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
-import nn2poly.network.readers.torch.flow as flows
+import nn2poly.network.readers.torch.flow as flow
 from nn2poly.errors import UnsupportedModelError
+from nn2poly.network.readers.symbolic import Tensor, added, divided, multiplied, negated
 from nn2poly.network.readers.torch.activations import ACTIVATION_RULES
-from nn2poly.network.readers.torch.flow import (
-    FloatArray,
-    Flow,
-    MisfitError,
-    broadcast,
-    flows_in,
-    numbers,
-    rearrange,
-)
+from nn2poly.network.readers.torch.flow import numbers, operand, rearrange, tensors_in
 from nn2poly.network.readers.torch.operations import Call
 
 # What only moves entries.
@@ -41,95 +33,74 @@ CASTS = ("_to_copy", "bfloat16", "cpu", "cuda", "double", "float", "half", "to",
 DROPOUTS = ("alpha_dropout", "dropout", "dropout1d", "feature_alpha_dropout", "feature_dropout")
 
 
-# ---- linear operations -----------------------------------------------------------------------
+# ---- affine operations -----------------------------------------------------------------------
 
 
-def _linear(call: Call) -> Flow:
+def _linear(call: Call) -> Tensor:
     given = call.parameters()
-    bias = given.get("bias")
-    weights = numbers(given["weight"]).T
-    return flows.linear(call.args[0], weights, None if bias is None else numbers(bias))
+    bias = None if given.get("bias") is None else numbers(given["bias"])
+    return call.builder.dense(call.args[0], numbers(given["weight"]).T, bias)
 
 
-def _matmul(call: Call) -> Flow:
-    flow, matrix = call.args[:2]
-    if isinstance(matrix, Flow):
-        raise (
-            _product()
-            if isinstance(flow, Flow)
-            else UnsupportedModelError(
-                "A matrix multiplies the batch from the left, which mixes its rows.",
-                remedy="write x @ W, or use torch.nn.Linear",
-            )
+def _matmul(call: Call) -> Tensor:
+    x, matrix = call.args[:2]
+    if isinstance(x, Tensor) and isinstance(matrix, Tensor):
+        return multiplied(x, matrix)  # which refuses them
+    if isinstance(matrix, Tensor):
+        raise UnsupportedModelError(
+            "A matrix multiplies the batch from the left, which mixes its rows.",
+            remedy="write x @ W, or use torch.nn.Linear",
         )
-    weights = numbers(matrix)
-    out = flows.linear(flow, weights[:, None] if weights.ndim == 1 else weights)
-    return replace(out, shape=out.shape[:-1]) if weights.ndim == 1 else out
+    return call.builder.dense(x, numbers(matrix))
 
 
-def _addmm(call: Call) -> Flow:
+def _addmm(call: Call) -> Tensor:
     product = _matmul(replace(call, args=call.args[1:]))
     beta, alpha = (call.kwargs.get(name, 1.0) for name in ("beta", "alpha"))
-    start, product = broadcast(call.args[0], product)
-    return product.with_value(start.scaled(beta).value.plus(product.value, alpha))
+    start = operand(call.args[0])
+    return added(start.scaled(beta) if isinstance(start, Tensor) else beta * start, product, alpha)
 
 
-def _add(call: Call, sign: float = 1.0) -> Flow:
-    first, second = broadcast(*call.args[:2])
+def _add(call: Call, sign: float = 1.0) -> Tensor:
     factor = sign * float(call.parameters().get("alpha", 1.0))
-    return first.with_value(first.value.plus(second.value, factor))
+    first, second = call.args[:2]
+    return added(operand(first), operand(second), factor)
 
 
-def _sub(call: Call) -> Flow:
+def _sub(call: Call) -> Tensor:
     return _add(call, -1.0)
 
 
-def _rsub(call: Call) -> Flow:
+def _rsub(call: Call) -> Tensor:
     return _sub(replace(call, args=(*call.args[1::-1], *call.args[2:])))
 
 
-def _mul(call: Call) -> Flow:
-    if all(isinstance(operand, Flow) for operand in call.args[:2]):
-        raise _product()
-    first, second = broadcast(*call.args[:2])
-    flow, constant = (first, second) if isinstance(call.args[0], Flow) else (second, first)
-    return flow.scaled(constant.value.bias)
+def _mul(call: Call) -> Tensor:
+    return multiplied(*map(operand, call.args[:2]))
 
 
-def _product() -> UnsupportedModelError:
-    return UnsupportedModelError(
-        "Two values that both depend on the inputs are multiplied.",
-        expected="sums of values, and products with constants",
-        remedy="add the values (x + f(x)), or convert the parts before the product",
-    )
-
-
-def _div(call: Call) -> Flow:
-    if isinstance(call.args[1], Flow) or call.parameters().get("rounding_mode"):
+def _div(call: Call) -> Tensor:
+    if call.parameters().get("rounding_mode"):
         raise UnsupportedModelError(
-            "A value that depends on the inputs divides, or a quotient is rounded.",
+            "A quotient is rounded.",
             expected="division by constants",
             remedy="convert the parts before the division",
         )
-    flow, constant = broadcast(*call.args[:2])
-    with np.errstate(divide="ignore"):  # the network's own check names what is not finite
-        return flow.scaled(1.0 / constant.value.bias)
+    return divided(*map(operand, call.args[:2]))
 
 
-def _neg(call: Call) -> Flow:
-    flow: Flow = call.args[0]
-    return flow.scaled(-1.0)
+def _neg(call: Call) -> Tensor:
+    return negated(call.args[0])
 
 
-def _reduce(call: Call) -> Flow:
-    return flows.reduce(call.target, *call.args, **call.kwargs)
+def _reduce(call: Call) -> Tensor:
+    return flow.reduce(call.target, *call.args, **call.kwargs)
 
 
 # ---- normalisation ---------------------------------------------------------------------------
 
 
-def batch_statistics(call: Call) -> tuple[FloatArray, FloatArray]:
-    """Give mean and deviation (width,) by which a batch normalisation standardises."""
+def _batch_norm(call: Call) -> Tensor:
     given = call.parameters()
     if given.get("training") or given["running_mean"] is None or given["running_var"] is None:
         raise UnsupportedModelError(
@@ -138,43 +109,21 @@ def batch_statistics(call: Call) -> tuple[FloatArray, FloatArray]:
             remedy="use track_running_stats=True (the default) and train; call model.eval() "
             "before exporting",
         )
-    mean, variance = (_per_entry(call, given[f"running_{name}"]) for name in ("mean", "var"))
-    return mean, np.sqrt(variance + given.get("eps", 1e-5))
+    mean, variance = (numbers(given[f"running_{name}"]) for name in ("mean", "var"))
+    gain = 1.0 if given.get("weight") is None else numbers(given["weight"])
+    shift = 0.0 if given.get("bias") is None else numbers(given["bias"])
+    epsilon = given.get("eps", 1e-5)
+    return call.builder.batch_norm(call.args[0], mean, variance, epsilon, gain, shift)
 
 
-def _batch_norm(call: Call) -> Flow:
-    mean, deviation = batch_statistics(call)
-    given = call.parameters()
-    gain, shift = (
-        default if given.get(key) is None else _per_entry(call, given[key])
-        for key, default in (("weight", 1.0), ("bias", 0.0))
-    )
-    # In two steps: what was centred on the mean is exactly 0 before the gain.
-    flow: Flow = call.args[0]
-    return flow.scaled(1.0, -mean).scaled(gain / deviation, shift)
-
-
-def _native_batch_norm(call: Call) -> tuple[Flow, None, None]:
+def _native_batch_norm(call: Call) -> tuple[Tensor, None, None]:
     return _batch_norm(call), None, None
-
-
-def _per_entry(call: Call, tensor: torch.Tensor) -> FloatArray:
-    """Repeat one number per channel, the first dimension of a row, for all its entries."""
-    shape, values = call.args[0].shape, numbers(tensor)
-    if not shape or shape[0] != len(values) or call.args[0].axis:
-        raise MisfitError(
-            "A batch normalisation does not fit what feeds it.",
-            expected=f"channels for values of shape {call.args[0].full_shape}",
-            found=f"{len(values)} channels",
-            remedy="check the sizes of this layer and of what comes before it",
-        )
-    return np.repeat(values, call.args[0].value.width // len(values))
 
 
 # ---- what changes no entry -------------------------------------------------------------------
 
 
-def _dropout(call: Call) -> Flow:
+def _dropout(call: Call) -> Tensor:
     given = call.parameters()
     if given.get("train", given.get("training", True)) and given.get("p", 0.5):
         raise UnsupportedModelError(
@@ -182,11 +131,11 @@ def _dropout(call: Call) -> Flow:
             expected="training=self.training, or a torch.nn.Dropout layer",
             remedy="pass training=self.training; call model.eval() before exporting",
         )
-    flow: Flow = call.args[0]
-    return flow
+    x: Tensor = call.args[0]
+    return x
 
 
-def _cast(call: Call) -> Flow:
+def _cast(call: Call) -> Tensor:
     given = [a.dtype if isinstance(a, torch.Tensor) else a for a in call.parameters().values()]
     given += [a.dtype if isinstance(a, torch.Tensor) else a for a in call.args[1:]]
     types = [a for a in given if isinstance(a, torch.dtype)]
@@ -197,27 +146,27 @@ def _cast(call: Call) -> Flow:
             found=", ".join(map(str, given)),
             remedy="keep floating-point values throughout",
         )
-    flow: Flow = call.args[0]
-    return flow
+    x: Tensor = call.args[0]
+    return x
 
 
 def _describe(call: Call) -> Any:
-    return flows.describe(call.target, *call.args, **call.kwargs)
+    return flow.describe(call.target, *call.args, **call.kwargs)
 
 
 def _move(call: Call) -> Any:
     if call.name == "getitem" and isinstance(call.args[0], tuple | list):
         return call.args[0][call.args[1]]
-    if not isinstance(call.args[0], Flow):  # a constant takes the shape of a flow
+    if not isinstance(call.args[0], Tensor):  # a constant takes the shape of a tensor
         return _describe(call)
     return rearrange(call.target, *call.args, **call.kwargs)
 
 
 def _join(call: Call) -> Any:
-    return flows.joined(call.target, *call.args, **call.kwargs)
+    return flow.join(call.target, *call.args, **call.kwargs)
 
 
-# Rules of operands in any order; all others take a flow first, and constants.
+# Rules of operands in any order; all others take a symbolic tensor first, and constants.
 OPERATORS: dict[str, Callable[[Call], Any]] = {
     "add": _add, "sub": _sub, "rsub": _rsub, "mul": _mul, "div": _div,
     "matmul": _matmul, "addmm": _addmm,
@@ -243,7 +192,7 @@ def apply(call: Call) -> Any:
     """Apply the rule of a call."""
     constants_only = call.name not in OPERATORS
     if constants_only and (
-        not isinstance(call.args[0], Flow) or flows_in(call.args[1:], call.kwargs)
+        not isinstance(call.args[0], Tensor) or tensors_in(call.args[1:], call.kwargs)
     ):
         raise UnsupportedModelError(
             "A parameter of an operation depends on the inputs.",

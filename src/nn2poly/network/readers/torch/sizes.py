@@ -12,7 +12,7 @@ from itertools import combinations_with_replacement
 import torch
 
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers.torch.flow import Flow, MisfitError
+from nn2poly.network.readers.symbolic import MisfitError, Tensor
 from nn2poly.network.readers.torch.nodes import attribute, rule_name
 from nn2poly.network.readers.torch.tracing import Program
 from nn2poly.network.readers.torch.walk import Walk
@@ -23,10 +23,11 @@ SLICES = (
     *("chunk", "getitem", "index", "index_select", "narrow", "select", "slice", "split"),
     *("split_with_sizes", "tensor_split", "unbind"),
 )
+# A try is one walk, so that this bounds the time; by taste.
 MOST_TRIED = 1024
 
 
-def first_fit(program: Program) -> tuple[Walk, Flow]:
+def first_fit(program: Program) -> tuple[Walk, Tensor]:
     """Walk with the number of inputs that fits all layers."""
     if program.row_shape is not None:
         walk = Walk(program, program.row_shape)
@@ -49,12 +50,12 @@ def first_fit(program: Program) -> tuple[Walk, Flow]:
     )
 
 
-def _fit(program: Program, size: int) -> tuple[Walk, Flow]:
+def _fit(program: Program, size: int) -> tuple[Walk, Tensor]:
     walk = Walk(program, (size,))
     return walk, walk.run()
 
 
-def _smallest_below(program: Program, size: int) -> tuple[Walk, Flow]:
+def _smallest_below(program: Program, size: int) -> tuple[Walk, Tensor]:
     """Go down from a number that fits for as long as the next one fits, too."""
     found = _fit(program, size)
     for smaller in range(size - 1, 0, -1):

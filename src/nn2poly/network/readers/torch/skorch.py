@@ -10,6 +10,7 @@ import torch
 
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Network
+from nn2poly.network.readers.class_names import output_names
 from nn2poly.outputs import Outputs
 
 # Criterion → the link that skorch applies to a module that gives logits.
@@ -26,7 +27,7 @@ def read_net(net: Any, read_module: Callable[[torch.nn.Module], Network]) -> Net
     network = read_module(net.module_)
     link = network.link if network.link != "identity" else _link(net)
     classes = _classes(net, link, network.n_outputs)
-    outputs = Outputs.of(_names(classes, network), network.n_outputs, classes, link)
+    outputs = Outputs.of(output_names(classes, network.n_outputs), network.n_outputs, classes, link)
     return replace(network, outputs=outputs)
 
 
@@ -52,11 +53,3 @@ def _classes(net: Any, link: str, n_outputs: int) -> tuple[Any, ...] | None:
     classes = tuple(found.tolist())
     # skorch predicts the number of the output; other numbers of classes say nothing about it.
     return classes if len(classes) == (2 if link == "sigmoid" else n_outputs) else None
-
-
-def _names(classes: tuple[Any, ...] | None, network: Network) -> tuple[str, ...] | None:
-    if classes is None:
-        return None
-    # The one output of a binary classifier speaks for the second class.
-    names = tuple(map(str, classes[-1:] if network.n_outputs == 1 else classes))
-    return names if len(set(names)) == len(names) else None

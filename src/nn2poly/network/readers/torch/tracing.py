@@ -20,7 +20,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Graph, Node, Proxy, Tracer
 
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers.torch.flow import ROWS
+from nn2poly.network.readers.symbolic import ROWS
 from nn2poly.network.readers.torch.skeleton import is_leaf, skeleton
 
 REWRITE = (

@@ -1,19 +1,17 @@
-"""Walk through a `Program` with a `Flow`: constants are computed, everything else has a rule."""
+"""Walk through a `Program` with symbolic tensors: constants are computed, the rest has rules."""
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import torch
 from torch.fx import Node
 
 import nn2poly.network.readers.torch.rules as rules
-from nn2poly.errors import InvalidInputError, UnsupportedModelError
-from nn2poly.network.builder import NetworkBuilder
+from nn2poly.errors import UnsupportedModelError
+from nn2poly.network.readers.symbolic import Tensor, TensorBuilder
 from nn2poly.network.readers.torch.allowed import (
     TENSOR_ATTRIBUTES,
     check_arguments,
@@ -22,7 +20,7 @@ from nn2poly.network.readers.torch.allowed import (
     may_stand,
 )
 from nn2poly.network.readers.torch.bounds import check_count, check_integer, check_size
-from nn2poly.network.readers.torch.flow import FloatArray, Flow, first_line, flows_in, numbers
+from nn2poly.network.readers.torch.flow import first_line, numbers, tensors_in
 from nn2poly.network.readers.torch.nodes import (
     SHARING,
     attribute,
@@ -42,8 +40,6 @@ from nn2poly.network.readers.torch.operations import (
 )
 from nn2poly.network.readers.torch.tracing import Program
 
-# Operations that treat every input by itself, as a normalisation does.
-ELEMENTWISE = {*SHARING, "add", "div", "mul", "neg", "rsub", "sub"}
 BUFFER = "compute it beforehand, and keep it as a buffer"
 
 
@@ -68,7 +64,7 @@ class Walk:
         scale: npt.ArrayLike = 1.0,
     ) -> None:
         self.program = program
-        self.builder = NetworkBuilder(math.prod(row_shape), center, scale)
+        self.builder = TensorBuilder(row_shape, center, scale, rows=program.rows)
         self.row_shape = row_shape
         self._order = live_nodes(program)
         self._values: dict[Node, Any] = {}
@@ -78,15 +74,15 @@ class Walk:
         # Each node → the first of those that may share its memory.
         self._family: dict[Node, Node] = {}
 
-    def run(self) -> Flow:
+    def run(self) -> Tensor:
         """Walk to the end and give the output."""
         for node in self._order:
             try:
                 self._values[node] = self._step(node)
-            except (UnsupportedModelError, InvalidInputError) as error:
+            except UnsupportedModelError as error:
                 raise located(error, self.program, node) from error
         result = self._values[self.program.output]
-        if isinstance(result, Flow):
+        if isinstance(result, Tensor):
             return result
         raise UnsupportedModelError(
             "The output does not depend on the inputs.",
@@ -99,14 +95,14 @@ class Walk:
 
     def _step(self, node: Node) -> Any:
         if node is self.program.input:
-            return Flow(self.builder.input(), self.row_shape, self.program.rows)
+            return self.builder.input()
         if node.op == "placeholder":
             return _constant(self.program.constants[node.name])
         if node.op == "get_attr":
             return self._tensor(node)
         args, kwargs = self._arguments(node)
         check_arguments(node.target, args)
-        if not flows_in(args, kwargs):
+        if not tensors_in(args, kwargs):
             return self._computed(node, args, kwargs)
         call = self.call(node)
         if in_place(self.program, node):
@@ -155,19 +151,8 @@ class Walk:
 
     # ---- what follows a node ----
 
-    def flow(self, node: Node) -> Flow:
-        """Give the flow at a node that has one."""
-        found: Flow = self._values[node]
-        return found
-
     def _users(self, node: Node) -> list[Node]:
         return [user for user in node.users if user in self._order]
-
-    def only_follower(self, node: Node) -> Node | None:
-        """Give the node that alone goes on with a flow, if it has one flow itself."""
-        users = [user for user in self._users(node) if flows_in(self._values[user])]
-        alone = len(users) == 1 and isinstance(self._values[users[0]], Flow)
-        return users[0] if alone else None
 
     def _is_final(self, node: Node) -> bool:
         """Say whether a result goes to the output and nowhere else, at most in another shape."""
@@ -182,14 +167,16 @@ class Walk:
         """Refuse to overwrite a value that is used again later, itself or through a view."""
         first = self._first(node.all_input_nodes[0])
         for member in [n for n in self._values if self._first(n) is first]:
-            for user in self._users(member):
-                if self._order[user] > self._order[node]:
-                    raise UnsupportedModelError(
-                        "A value is overwritten in place and used again.",
-                        found=f"{member.name} is used again in {user.name}",
-                        remedy="use the operation that makes a new tensor (x = x + y, "
-                        "torch.relu(x), inplace=False)",
-                    )
+            later = [u.name for u in self._users(member) if self._order[u] > self._order[node]]
+            if member is self.program.output:
+                later.append("the output")
+            if later:
+                raise UnsupportedModelError(
+                    "A value is overwritten in place and used again.",
+                    found=f"{member.name} is used again in {later[0]}",
+                    remedy="use the operation that makes a new tensor (x = x + y, "
+                    "torch.relu(x), inplace=False)",
+                )
 
     def _first(self, node: Node) -> Node:
         if node not in self._family:
@@ -248,36 +235,3 @@ def _not_run(target: object) -> UnsupportedModelError:
         found=kind,
         remedy=BUFFER,
     )
-
-
-# ---- working coordinates ---------------------------------------------------------------------
-
-
-def working_coordinates(walk: Walk) -> tuple[FloatArray, FloatArray] | None:
-    """Find the center and scale (n_features,) of a normalisation with which the model begins.
-
-    Followed are operations that treat every input by itself; a batch normalisation ends them.
-    """
-    node, found = walk.program.input, None
-    while (step := walk.only_follower(node)) is not None:
-        if rule_name(walk.program, step) == "batch_norm":
-            mean, deviation = rules.batch_statistics(walk.call(step))
-            return _raw(walk.flow(node), mean, deviation)
-        here = _raw(walk.flow(step)) if rule_name(walk.program, step) in ELEMENTWISE else None
-        if here is None:
-            break
-        node, found = step, here
-    return found
-
-
-def _raw(
-    flow: Flow, mean: FloatArray | float = 0.0, deviation: FloatArray | float = 1.0
-) -> tuple[FloatArray, FloatArray] | None:
-    """Give mean and deviation of a flow in units of the inputs, None unless it is diagonal."""
-    matrix = flow.value.matrices.get(0)
-    if matrix is None or len(flow.value.matrices) > 1 or matrix.shape[0] != matrix.shape[1]:
-        return None
-    slopes = np.diag(matrix)
-    if np.count_nonzero(matrix) != len(slopes) or not slopes.all():
-        return None
-    return (mean - flow.value.bias) / slopes, np.abs(deviation / slopes)

@@ -16,9 +16,9 @@ import numpy as np
 from nn2poly.arguments import default_names
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.inputs import level_text
+from nn2poly.inputs import Column, Coordinate, Inputs, level_text
 from nn2poly.network.builder import Value, concatenate
-from nn2poly.network.readers.sklearn.maps import (
+from nn2poly.network.readers.sklearn.transformers import (
     PROJECTIONS,
     SCALERS,
     check_fitted,
@@ -113,21 +113,19 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """All steps as one map of the network's inputs: ``inputs @ weights + bias``."""
+    """All steps as one map of the network's features: ``features @ weights + bias``."""
 
     weights: FloatArray
     bias: FloatArray
-    names: tuple[str, ...] | None
-    center: FloatArray
-    scale: FloatArray
+    inputs: Inputs
 
 
 def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
     """Fold fitted steps into one affine map.
 
-    Its inputs are the raw columns in their order, a one-hot encoded one replaced by its levels
-    (named ``column=level``). Columns that no step uses are left out, unless only their place
-    can tell the columns apart.
+    Its inputs are the raw columns in their order, a one-hot encoded one as a factor, whose
+    features are called ``column=level``. Columns that no step uses are left out, unless only
+    their place can tell the columns apart.
     """
     start = Value(np.zeros(raw.count), {NUMBERS: np.eye(raw.count)})
     table = Table(start, tuple(range(raw.count)), raw)
@@ -137,21 +135,18 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
     by_place = raw.names is None and not raw.levels
     numbers = table.value.matrices[NUMBERS]
     rows: list[FloatArray] = []
-    names: list[str] = []
-    places: list[tuple[float, float]] = []
+    columns: list[Column] = []
     for j, name in enumerate(known):
         if by_place or numbers[j].any():
             rows.append(numbers[j : j + 1])
-            names.append(name)
-            places.append(raw.coordinates.get(j, (0.0, 1.0)))
+            place = Coordinate(*raw.coordinates.get(j, (0.0, 1.0)))
+            columns.append(Column(name, coordinates=(place,)))
         block = table.value.matrices.get(1 + j)
         if block is not None and block.any():
             rows.append(block)
-            names += [f"{name}={level}" for level in raw.levels[j]]
-            places += [(0.0, 1.0)] * len(block)
-    center, scale = np.array(places).T
-    given = None if by_place else tuple(names)
-    return Folded(np.vstack(rows), table.value.bias, given, center, scale)
+            columns.append(Column.factor(name, raw.levels[j]))
+    inputs = Inputs(tuple(columns), named=not by_place)
+    return Folded(np.vstack(rows), table.value.bias, inputs)
 
 
 # ---- walking ------------------------------------------------------------------------------

@@ -1,0 +1,192 @@
+"""`TensorBuilder`: collects the layers of a network while a reader walks a model with tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.arrays import FloatArray
+from nn2poly.errors import InvalidInputError, UnsupportedModelError
+from nn2poly.network.builder import NetworkBuilder
+from nn2poly.network.network import Network
+from nn2poly.network.readers.symbolic.affine import dense_value, per_channel
+from nn2poly.network.readers.symbolic.limits import check_memory
+from nn2poly.network.readers.symbolic.tensor import ROWS, Tensor, aligned
+
+Coordinates = tuple[FloatArray, FloatArray]
+Result = TypeVar("Result")
+
+
+class TensorBuilder:
+    """Applies layers to tensors.
+
+    Parameters
+    ----------
+    row_shape
+        Shape of one row of inputs; its product is the number of features.
+    center, scale
+        Working coordinates of the inputs, numbers or (n_features,).
+    rows
+        Number of rows of the imagined batch.
+    """
+
+    def __init__(
+        self,
+        row_shape: tuple[int, ...],
+        center: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
+        *,
+        rows: int = ROWS,
+    ) -> None:
+        self._network = NetworkBuilder(math.prod(row_shape), center, scale)
+        self._row_shape, self._rows = row_shape, rows
+        # What the first layer sees, and the mean and deviation (width,) of a batch normalisation.
+        self._first: tuple[Tensor, Any, Any] | None = None
+        # Tensors with a link that had to be an activation, and what became of them.
+        self._settled: list[tuple[Tensor, Tensor]] = []
+
+    def input(self) -> Tensor:
+        """Give the table of inputs."""
+        return Tensor(self._network.input(), self._row_shape, self._rows)
+
+    def dense(self, x: Tensor, weights: FloatArray, bias: npt.ArrayLike | None = None) -> Tensor:
+        """Apply a dense layer to the last dimension: weights (n_in, n_out), bias (n_out,)."""
+        self._note(x)
+        return dense_value(x, weights, bias)
+
+    def batch_norm(
+        self,
+        x: Tensor,
+        mean: npt.ArrayLike,
+        variance: npt.ArrayLike,
+        epsilon: float,
+        gain: npt.ArrayLike = 1.0,
+        shift: npt.ArrayLike = 0.0,
+        *,
+        axis: int = 1,
+    ) -> Tensor:
+        """Apply a batch normalisation with one number per channel, along an axis of the tensor."""
+        middle, spread, a, b = (
+            aligned(x, per_channel(values, x, axis))[1].value.bias
+            for values in (mean, variance, gain, shift)
+        )
+        deviation = np.sqrt(spread + epsilon)
+        self._note(x, middle, deviation)
+        # In two steps: what was centred on the mean is exactly 0 before the gain.
+        return x.scaled(1.0, -middle).scaled(a / deviation, b)
+
+    def activate(self, x: Tensor, name: str, **parameters: Any) -> Tensor:
+        """Apply an activation to every entry: a layer, unless it is linear."""
+        self._note(x)
+        check_memory(x.value.width**2)
+        try:
+            return x.with_value(self._network.activate(x.value, name, **parameters))
+        except InvalidInputError as error:
+            raise UnsupportedModelError(
+                error.what, expected=error.expected, found=error.found, remedy=error.remedy
+            ) from error
+
+    def finish(self, x: Tensor, **fields: Any) -> Network:
+        """Close with the output; ``fields`` are those of `NetworkBuilder.finish`."""
+        return self._network.finish(x.value, **{"link": x.link, **fields})
+
+    # ---- links ----
+
+    def softmax(self, x: Tensor, axis: Any, origin: str) -> Tensor:
+        """Mark a softmax, which is the link if nothing follows."""
+        if len(x.shape) != 1 or x.axis or axis not in (None, 1, -1):
+            raise UnsupportedModelError(
+                "A softmax runs over something else than the outputs.",
+                expected="a table (rows, classes) and axis 1 or -1",
+                found=f"shape {x.full_shape}, axis {axis}",
+                remedy="use dim=1 (axis=1)",
+            )
+        return replace(x, link="softmax", origin=origin)
+
+    def settled(self, x: Tensor) -> Tensor:
+        """Turn a sigmoid that was not the last operation after all into an activation."""
+        if x.link == "identity":
+            return x
+        if x.link == "softmax":
+            raise softmax_inside(x.origin)
+        for pending, done in self._settled:
+            if pending is x:
+                return done
+        done = self.activate(replace(x, link="identity", origin=""), x.link)
+        self._settled.append((x, done))
+        return done
+
+    # ---- working coordinates ----
+
+    def _note(self, x: Tensor, mean: npt.ArrayLike = 0.0, deviation: npt.ArrayLike = 1.0) -> None:
+        if self._first is None:
+            width = (x.value.width,)
+            self._first = x, np.broadcast_to(mean, width), np.broadcast_to(deviation, width)
+
+    def coordinates(self) -> Coordinates | None:
+        """Find the center and scale (n_features,) of a normalisation with which a model begins.
+
+        The first layer tells: where it sees an input by itself, shifted and scaled. Inputs that
+        it does not see so keep 0 and 1; None if all do.
+        """
+        if self._first is None or set(self._first[0].value.matrices) != {0}:
+            return None
+        x, mean, deviation = self._first
+        matrix, bias = x.value.matrices[0], x.value.bias
+        center, scale = np.zeros(len(matrix)), np.ones(len(matrix))
+        for column in np.flatnonzero(np.count_nonzero(matrix, axis=0) == 1):
+            row = int(np.flatnonzero(matrix[:, column])[0])
+            slope = matrix[row, column]
+            with np.errstate(all="ignore"):
+                place = (mean[column] - bias[column]) / slope + 0.0, abs(deviation[column] / slope)
+            if np.isfinite(place).all() and place[1] > 0.0:
+                center[row], scale[row] = place
+        return (center, scale) if center.any() or (scale != 1.0).any() else None
+
+
+def softmax_inside(origin: str) -> UnsupportedModelError:
+    """Word the refusal of a softmax that something follows."""
+    return UnsupportedModelError(
+        "A softmax in the middle of a model divides by a sum, which no polynomial can follow.",
+        where=origin or None,
+        expected="a softmax at the very end, where it is the output link",
+        remedy="convert the layers before it, or use sigmoid or tanh in its place",
+    )
+
+
+def same_layers(one: Network, other: Network) -> bool:
+    """Say whether two networks have the same numbers."""
+    pairs = zip(_arrays(one), _arrays(other), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def _arrays(network: Network) -> Iterator[FloatArray]:
+    for layer in network.layers:
+        yield from (layer.weights, layer.bias, *layer.skips.values())
+
+
+def rows_counted(where: str | None) -> UnsupportedModelError:
+    """Word the refusal of a model that gives other outputs for another number of rows."""
+    return UnsupportedModelError(
+        "The outputs depend on the number of rows in the batch.",
+        where=where,
+        expected="outputs of a row that depend on this row alone",
+        remedy="do not compute with x.shape[0] or x.size(0); keep rows as they are",
+    )
+
+
+def in_own_coordinates(
+    walk: Callable[..., tuple[TensorBuilder, Result]],
+) -> tuple[TensorBuilder, Result]:
+    """Walk through a model, and once more in the coordinates of what it begins with.
+
+    ``walk`` takes center and scale. Folding that same scaler then leaves the weights as they are.
+    """
+    builder, result = walk()
+    found = builder.coordinates()
+    return (builder, result) if found is None else walk(*found)
