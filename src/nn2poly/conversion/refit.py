@@ -40,6 +40,8 @@ GROWTH = 3.0
 # Rows for each term below which the network is asked for more; how many of the columns of such a
 # row come from elsewhere (design: 0.1), and what it weighs.
 ROWS_PER_TERM, MIXED, MIXED_WEIGHT = 10, 0.1, 0.3
+# What rows with all columns shuffled weigh together, relative to the sample.
+SHUFFLED_WEIGHT = 0.02
 # Rows of the design matrix that are worked on at a time, by their bytes.
 BATCH_BYTES = 2**26
 
@@ -164,13 +166,24 @@ class _Fit:
         unit = _variances(whole)
         pairs = []
         for k, held in zip(folds, parts, strict=True):
-            fitted = whole - held
-            fitted = fitted + self._mixed_moments(rows.some(rows.fold != k))
-            pairs.append((fitted, held))
+            inside, outside = rows.some(rows.fold != k), rows.some(rows.fold == k)
+            fitted = whole - held + self._asked(inside)
+            pairs.append((fitted, held + self._shuffled(outside)))
         choices = self._choose(pairs, prior, unit)
         if choices[-1] == _Choice(calibrated=True, strength=None):
             return None
-        return self._fitted(whole + self._mixed_moments(rows), prior, choices)
+        return self._fitted(whole + self._asked(rows), prior, choices)
+
+    def _asked(self, rows: FitRows) -> _Moments:
+        """Sum the moments of rows that only the network has seen."""
+        return self._mixed_moments(rows) + self._shuffled(rows)
+
+    def _shuffled(self, rows: FitRows) -> _Moments:
+        """Shuffle every column by itself: rows that explanations look at, within the bounds."""
+        shuffled = shuffled_rows(rows, self.inputs)
+        truth = self.problem.truth(shuffled.X)
+        fine = np.all(np.isfinite(truth), axis=1)
+        return self._moments(shuffled.some(fine), truth[fine]).scaled(SHUFFLED_WEIGHT)
 
     def _folds(self, rows: FitRows) -> list[int]:
         """List the folds that are left out in turn."""
@@ -271,6 +284,17 @@ def _variances(moments: _Moments) -> FloatArray:
     mean = moments.cross[0] / moments.weight
     spread = moments.square - moments.weight * mean**2
     return np.maximum(spread, 1e-12 * np.maximum(moments.square, 1e-300))
+
+
+def shuffled_rows(rows: FitRows, inputs: Inputs) -> FitRows:
+    """Take every column of each row from another row, held within the bounds."""
+    rng = np.random.default_rng(len(rows))
+    X = rows.X.copy()
+    for places in inputs.places:
+        order = rng.permutation(len(rows))
+        for place in places:
+            X[:, place] = rows.X[order, place]
+    return replace(rows, X=inputs.curved(X) if inputs.are_held else X)
 
 
 def mixed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:

@@ -18,6 +18,7 @@ from nn2poly.arguments import check_choice, check_names, per_feature
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
+from nn2poly.inputs.functions import Identity
 from nn2poly.inputs.matrices import as_matrix, matching_names, outside_range, warn_outside
 from nn2poly.plain import (
     plain_count,
@@ -286,6 +287,11 @@ class Inputs:
             return z
         ends = np.array([c.image(-np.inf, np.inf) for c in self.coordinates]).reshape(-1, 2)
         return np.clip(z, ends[:, 0], ends[:, 1])
+
+    @property
+    def are_held(self) -> bool:
+        """Say that functions are bounds alone: what they give are raw values."""
+        return all(isinstance(c.function, Identity) for c in self.coordinates)
 
     def slopes(self, features: FloatArray) -> FloatArray:
         """Give dz/dx of every feature at features (n, p): an array of the same shape."""
