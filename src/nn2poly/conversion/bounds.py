@@ -2,60 +2,158 @@
 
 A polynomial of an unbounded input is a bomb: one row with 1,243 occupants moved the R² of a cubic
 to −971,354. So every number enters as clip(x, low, high). The bounds are the range of the rows to
-fit where its tails are light, and quantiles where they are heavy.
+fit, or quantiles of them where tails are heavy; how far to cut is chosen column by column, by what
+a small regression of the network's outputs does on rows that are kept for choices.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray
+from nn2poly.algebra.terms import Graded, Listed, Terms
+from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.conversion.basis import design, orthonormal_basis
+from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Identity
 
-# Share of the rows beyond each bound of a heavy tail.
-BEYOND = 0.005
-# A tail is light while it ends within so many times the distance between the two quantiles.
+# Shares of the rows beyond each bound that are tried. The first is where the search starts.
+BEYOND = (0.005, 0.02, 0.05)
+# A tail is light while it ends within so many times the distance between the quantiles (taste).
 LIGHT = 0.5
+# A column of fewer values keeps its range: its quantiles are values that mean something (taste).
+FEW_VALUES = 20
+# Rows of the trial regressions, terms up to which they have products, and their strength.
+TRIAL_ROWS, TRIAL_TERMS, TRIAL_RIDGE = 5_000, 150, 1e-4
+# A tighter cut must lower the error on the rows kept for choices so much (taste).
+GAIN = 0.005
+
+Ends = tuple[float, float]
 
 
-def bounded(inputs: Inputs, rows: FloatArray) -> Inputs:
-    """Give every number its bounds, from raw features (n, p) of the rows to fit.
+def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
+    """Give every number its bounds.
 
-    Indicators stay as they are, and so do columns that do not vary and functions that are there.
+    Parameters
+    ----------
+    inputs
+        Indicators stay as they are, and so do columns that do not vary.
+    rows, truth
+        Rows to fit, and the network's outputs (n, k) on them.
     """
-    columns = []
-    for column, places in zip(inputs.columns, inputs.places, strict=True):
-        coordinate = column.coordinates[0]
-        ends = column_bounds(rows[:, places[0]]) if column.kind == "number" else None
-        if ends is not None and coordinate.is_affine:
-            new = replace(coordinate, function=Identity(*ends))
-            column = replace(column, coordinates=(new,))
-        columns.append(column)
+    held = _with_bounds(inputs, dict(_starts(inputs, rows.X)))
+    if len(rows) < 10 * TRIAL_TERMS:
+        return held
+    chosen = rows.some(np.arange(min(len(rows), TRIAL_ROWS)))
+    return _tightened(held, chosen, truth[: len(chosen)])
+
+
+def _starts(inputs: Inputs, X: FloatArray) -> Iterator[tuple[int, Ends]]:
+    """Give the first bounds of every number that varies: (number of the column, ends)."""
+    for number, (column, places) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
+        if column.kind == "number" and column.coordinates[0].is_affine:
+            ends = column_bounds(X[:, places[0]], BEYOND[0])
+            if ends is not None:
+                yield number, ends
+
+
+def _with_bounds(inputs: Inputs, ends: dict[int, Ends]) -> Inputs:
+    columns = list(inputs.columns)
+    for number, pair in ends.items():
+        coordinate = columns[number].coordinates[0]
+        new = replace(coordinate, function=Identity(*pair))
+        columns[number] = replace(columns[number], coordinates=(new,))
     return replace(inputs, columns=tuple(columns))
 
 
-def column_bounds(x: FloatArray) -> tuple[float, float] | None:
-    """Choose the bounds of one column; None when it does not vary.
+def _tightened(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
+    """Cut further, column by column, where that helps on the rows kept for choices."""
+    error = _trial(inputs, rows, truth)
+    best = error(inputs)
+    for number, (column, places) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
+        x = rows.X[:, places[0]]
+        if column.kind != "number" or len(np.unique(x)) <= FEW_VALUES:
+            continue
+        for beyond in BEYOND[1:]:
+            ends = _cut(x, beyond)
+            if ends is None:
+                break
+            tried = _with_bounds(inputs, {number: ends})
+            found = error(tried)
+            if not found < (1.0 - GAIN) * best:
+                break
+            inputs, best = tried, found
+    return inputs
+
+
+def _trial(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Callable[[Inputs], float]:
+    """Make a function that tells how well outputs are regressed on bounded inputs."""
+    terms = _trial_terms(inputs)
+    fit = rows.fold != 0
+    mean, spread = truth.mean(axis=0), np.maximum(truth.std(axis=0), 1e-300)
+    target = (truth - mean) / spread
+
+    def error(tried: Inputs) -> float:
+        z = tried.curved(rows.X)
+        center, scale = z.mean(axis=0), z.std(axis=0)
+        z = (z - center) / np.where(scale > 0, scale, 1.0)
+        basis = orthonormal_basis(z, rows.weights, terms.max_order)
+        matrix = design(terms.at(basis.carried(terms)), basis.values(z))
+        gram = matrix[fit].T @ matrix[fit] / fit.sum()
+        gram[np.diag_indices_from(gram)] += TRIAL_RIDGE
+        found = np.linalg.solve(gram, matrix[fit].T @ target[fit] / fit.sum())
+        return float(np.mean((target[~fit] - matrix[~fit] @ found) ** 2))
+
+    return error
+
+
+def _trial_terms(inputs: Inputs) -> Terms:
+    """Choose the terms of the trial: all of order 2, or of numbers alone up to order 3."""
+    full = Graded(inputs.n_features, 2)
+    if len(full) <= TRIAL_TERMS:
+        return full
+    numbers: IntArray = np.array(
+        [p[0] for c, p in zip(inputs.columns, inputs.places, strict=True) if c.kind == "number"],
+        dtype=np.intp,
+    )
+    every = [(j,) for j in range(inputs.n_features)]
+    powers = [(j,) * degree for degree in (2, 3) for j in numbers.tolist()]
+    return Listed.of([(), *every, *powers], inputs.n_features)
+
+
+def column_bounds(x: FloatArray, beyond: float) -> Ends | None:
+    """Choose bounds of one column: its range where tails are light, else quantiles.
 
     Examples
     --------
-    >>> column_bounds(np.arange(100.0))
+    >>> column_bounds(np.arange(100.0), 0.005)
     (0.0, 99.0)
-    >>> column_bounds(np.array([2.0, 2.0]))
+    >>> column_bounds(np.array([2.0, 2.0]), 0.005)
     """
     low, high = float(x.min()), float(x.max())
     if not low < high:
         return None
-    inner = np.quantile(x, [BEYOND, 1.0 - BEYOND])
-    if inner[0] == inner[1]:
-        # A spike that holds nearly all rows, such as no capital gain: the others tell.
-        others = x[x != inner[0]]
-        ends = np.quantile(others, [BEYOND, 1.0 - BEYOND])
-        inner = np.array([min(ends[0], inner[0]), max(ends[1], inner[1])])
+    inner = _quantiles(x, beyond)
     reach = LIGHT * (inner[1] - inner[0])
-    first = low if low >= inner[0] - reach else float(inner[0])
-    last = high if high <= inner[1] + reach else float(inner[1])
+    first = low if low >= inner[0] - reach else inner[0]
+    last = high if high <= inner[1] + reach else inner[1]
     return (first, last) if first < last else (low, high)
+
+
+def _cut(x: FloatArray, beyond: float) -> Ends | None:
+    """Give quantiles of one column as bounds; None when they leave nothing."""
+    first, last = _quantiles(x, beyond)
+    return (first, last) if first < last else None
+
+
+def _quantiles(x: FloatArray, beyond: float) -> Ends:
+    """Give two quantiles; of the other values where one value holds nearly all rows."""
+    first, last = np.quantile(x, [beyond, 1.0 - beyond]).tolist()
+    if first < last:
+        return first, last
+    others = x[x != first]
+    low, high = np.quantile(others, [beyond, 1.0 - beyond]).tolist()
+    return min(low, first), max(high, first)

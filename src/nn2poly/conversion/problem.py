@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.conversion.bounds import bounded as bounded_inputs
 from nn2poly.conversion.detection import Detected, declared_columns, detect_columns
 from nn2poly.conversion.fit_rows import FitRows, gather_rows
@@ -55,7 +56,8 @@ class Problem:
         summary, network = self.summary, self.network
         center, scale = summary.center, summary.scale
         if self.bounded:
-            network = replace(network, inputs=bounded_inputs(network.inputs, self.fit_rows.X))
+            held_inputs = bounded_inputs(network.inputs, self.fit_rows, self.fit_truth)
+            network = replace(network, inputs=held_inputs)
             held = network.inputs.curved(self.fit_rows.X)
             center, scale = held.mean(axis=0), held.std(axis=0)
         # A feature that does not vary keeps the scale that the network itself gives it.
@@ -69,7 +71,12 @@ class Problem:
         """Rows to fit that are kept in memory, for the terms of a formula."""
         return gather_rows(self.sample, MAX_FIT_ROWS)
 
-    def truth(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    @cached_property
+    def fit_truth(self) -> FloatArray:
+        """The true outputs (n, n_outputs) on these rows."""
+        return self.truth(self.fit_rows.X)
+
+    def truth(self, X: FloatArray) -> FloatArray:
         """Give the true outputs (n, n_outputs) on raw features (n, p)."""
         return self.network.predict(X).reshape(len(X), -1)
 

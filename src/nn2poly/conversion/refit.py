@@ -40,8 +40,10 @@ GROWTH = 3.0
 # Rows for each term below which the network is asked for more; how many of the columns of such a
 # row come from elsewhere (design: 0.1), and what it weighs.
 ROWS_PER_TERM, MIXED, MIXED_WEIGHT = 10, 0.1, 0.3
-# What rows with all columns shuffled weigh together, relative to the sample.
-SHUFFLED_WEIGHT = 0.02
+# What rows with all columns shuffled weigh together, relative to the sample: with .02 order 4 on
+# California (seeds 0 and 1) keeps an R² of .9 on such rows, where it has −6 without, and loses
+# .002 on rows as they are. A quarter of the rows is enough for that.
+SHUFFLED_WEIGHT, SHUFFLED_ROWS = 0.02, 4
 # Rows of the design matrix that are worked on at a time, by their bytes.
 BATCH_BYTES = 2**26
 
@@ -154,7 +156,7 @@ class _Fit:
 
     def solve(self, rows: FitRows, prior: FloatArray) -> FloatArray | None:
         """Choose strengths on rows left out, and fit all rows: coefficients (n_terms, k)."""
-        truth = self.problem.truth(rows.X)
+        truth = self.problem.fit_truth
         if not np.all(np.isfinite(truth)):
             return None
         folds = self._folds(rows)
@@ -183,7 +185,8 @@ class _Fit:
         shuffled = shuffled_rows(rows, self.inputs)
         truth = self.problem.truth(shuffled.X)
         fine = np.all(np.isfinite(truth), axis=1)
-        return self._moments(shuffled.some(fine), truth[fine]).scaled(SHUFFLED_WEIGHT)
+        weight = SHUFFLED_WEIGHT * len(rows) / max(1, len(shuffled))
+        return self._moments(shuffled.some(fine), truth[fine]).scaled(weight)
 
     def _folds(self, rows: FitRows) -> list[int]:
         """List the folds that are left out in turn."""
@@ -289,12 +292,13 @@ def _variances(moments: _Moments) -> FloatArray:
 def shuffled_rows(rows: FitRows, inputs: Inputs) -> FitRows:
     """Take every column of each row from another row, held within the bounds."""
     rng = np.random.default_rng(len(rows))
-    X = rows.X.copy()
+    some = rows.some(np.arange(min(len(rows), max(1_000, len(rows) // SHUFFLED_ROWS))))
+    X = some.X.copy()
     for places in inputs.places:
-        order = rng.permutation(len(rows))
+        order = rng.permutation(len(rows))[: len(some)]
         for place in places:
             X[:, place] = rows.X[order, place]
-    return replace(rows, X=inputs.curved(X) if inputs.are_held else X)
+    return replace(some, X=inputs.curved(X) if inputs.are_held else X)
 
 
 def mixed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:
