@@ -42,7 +42,7 @@ class Basis:
     @property
     def max_degree(self) -> int:
         """Highest degree D of the tables."""
-        return self.to_powers.shape[1] - 1
+        return int(self.to_powers.shape[1]) - 1
 
     def values(self, z: FloatArray) -> FloatArray:
         """Evaluate all polynomials on rows (n, p): an array (p, D + 1, n).

@@ -37,8 +37,7 @@ class FitRows:
 
     def some(self, chosen: BoolArray | IntArray) -> FitRows:
         """Choose rows."""
-        parts = (self.X, self.weights, self.fold, self.index)
-        return FitRows(*(part[chosen] for part in parts))
+        return FitRows(self.X[chosen], self.weights[chosen], self.fold[chosen], self.index[chosen])
 
 
 def gather_rows(sample: Sample, most: int) -> FitRows:
@@ -47,7 +46,7 @@ def gather_rows(sample: Sample, most: int) -> FitRows:
     Kept are the rows whose number frac(i·STEP) is below the largest power of ½ that leaves at
     most so many: the same rows however the data are cut into parts.
     """
-    rows = sample.over(partial(_gather, most=most), partial(_merge, most=most))[0]
+    rows: FitRows = sample.over(partial(_gather, most=most), partial(_merge, most=most))[0]
     return rows.some(np.argsort(rows.index))
 
 

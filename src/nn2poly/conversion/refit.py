@@ -44,6 +44,8 @@ ROWS_PER_TERM, MIXED, MIXED_WEIGHT = 10, 0.1, 0.3
 # California (seeds 0 and 1) keeps an R² of .9 on such rows, where it has −6 without, and loses
 # .002 on rows as they are. A quarter of the rows is enough for that.
 SHUFFLED_WEIGHT, SHUFFLED_ROWS = 0.02, 4
+# What a row of a classifier still weighs whose label is certain (design: 0.01).
+CERTAIN, LOST = 0.01, 0.002
 # Rows of the design matrix that are worked on at a time, by their bytes.
 BATCH_BYTES = 2**26
 
@@ -117,10 +119,19 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     prior = _aligned(terms, *basis.products(poly.terms, poly.coefficients))
     fit = _Fit(poly.inputs, basis, terms, problem)
     found = fit.solve(rows, prior)
+    if poly.link != "identity":
+        found = fit.closer(rows, found, fit.solve(_near_decision(rows, problem), prior), prior)
     if found is None:
         return poly
     new_terms, values = basis.powers(terms, found)
     return _with_terms(poly, new_terms, values)
+
+
+def _near_decision(rows: FitRows, problem: Problem) -> FitRows:
+    """Weigh rows of a classifier more where its label is decided."""
+    p = problem.network.outputs.probabilities(problem.fit_truth)
+    near = (p * (1.0 - p)).sum(axis=1) + CERTAIN
+    return replace(rows, weights=rows.weights * near / near.mean())
 
 
 def _aligned(terms: Terms, found: Listed, values: FloatArray) -> FloatArray:
@@ -175,6 +186,26 @@ class _Fit:
         if choices[-1] == _Choice(calibrated=True, strength=None):
             return None
         return self._fitted(whole + self._asked(rows), prior, choices)
+
+    def closer(
+        self,
+        rows: FitRows,
+        one: FloatArray | None,
+        other: FloatArray | None,
+        prior: FloatArray,
+    ) -> FloatArray | None:
+        """Choose the fit with the closer probabilities on the rows kept for choices.
+
+        The other one must not lose more than `LOST` of R² for it.
+        """
+        outputs, held = self.problem.network.outputs, rows.fold == rows.fold.min()
+        raw = self.problem.fit_truth[held]
+        matrix = design(self.terms, self.basis.values(self.inputs.to_working(rows.X[held])))
+        found = [matrix @ (prior if c is None else c) for c in (one, other)]
+        truth = outputs.probabilities(raw)
+        apart = [np.abs(outputs.probabilities(guess) - truth).mean() for guess in found]
+        left = [np.mean(((guess - raw) / raw.std(axis=0)) ** 2) for guess in found]
+        return other if apart[1] < apart[0] and left[1] < left[0] + LOST else one
 
     def _asked(self, rows: FitRows) -> _Moments:
         """Sum the moments of rows that only the network has seen."""
@@ -278,8 +309,8 @@ class _Fit:
         penalty = np.where(degrees == 0, 0.0, GROWTH ** (degrees - 1.0))
         system: FloatArray = np.asarray(gram / moments.weight, dtype=np.float64)
         system[np.diag_indices(n)] += choice.strength * penalty + 1e-12
-        change = np.linalg.solve(system, (cross - gram @ start) / moments.weight)
-        return np.asarray(start + change, dtype=np.float64)
+        found: FloatArray = start + np.linalg.solve(system, (cross - gram @ start) / moments.weight)
+        return found
 
 
 def _variances(moments: _Moments) -> FloatArray:

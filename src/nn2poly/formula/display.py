@@ -39,6 +39,7 @@ def units(poly: Polynomial) -> str:
 def facts(poly: Polynomial) -> str:
     """Count features, order, terms and outputs in one line."""
     link = "" if poly.link == "identity" else f", {poly.link} link"
+    link += ", inputs held at their bounds" if poly.inputs.are_bounded else ""
     return (
         f"{plural(poly.n_features, 'feature')}, order {poly.max_order}, "
         f"{plural(poly.n_terms, 'term')}, {plural(poly.n_outputs, 'output')}{link}"

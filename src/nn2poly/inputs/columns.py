@@ -289,6 +289,11 @@ class Inputs:
         return np.clip(z, ends[:, 0], ends[:, 1])
 
     @property
+    def are_bounded(self) -> bool:
+        """Say that some column is held at bounds."""
+        return any(coordinate.function.is_bounded for coordinate in self.coordinates)
+
+    @property
     def are_held(self) -> bool:
         """Say that functions are bounds alone: what they give are raw values."""
         return all(isinstance(c.function, Identity) for c in self.coordinates)
@@ -320,7 +325,7 @@ class Inputs:
     def warn_outside(self, features: FloatArray) -> None:
         """Warn about rows of features (n, p) outside the range that the conversion saw."""
         if self.low is not None and self.high is not None:
-            warn_outside(features, self.low, self.high, self.feature_names)
+            warn_outside(features, self.low, self.high, self.feature_names, held=self.are_bounded)
 
     # ---- the same inputs, but for … ----
 

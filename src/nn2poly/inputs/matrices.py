@@ -159,8 +159,13 @@ def warn_outside(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     names: Sequence[str],
+    *,
+    held: bool = False,
 ) -> None:
-    """Warn about rows of X (n, p) outside the range that a conversion saw."""
+    """Warn about rows of X (n, p) outside the range that a conversion saw.
+
+    ``held`` says that the formula holds such values at its edges.
+    """
     bad = outside_range(X, low, high)
     rows, columns = int(bad.any(axis=1).sum()), np.flatnonzero(bad.any(axis=0)).tolist()
     if not rows:
@@ -168,8 +173,13 @@ def warn_outside(
     places = [f"{names[j]!r} (seen {low[j]:.4g} to {high[j]:.4g})" for j in columns]
     warn_user(
         f"{rows:,} of {plural(len(X), 'row')} lie outside the range that the polynomial was "
-        f"calibrated on, in {listed(places, str)}. A polynomial can be far from its network "
-        f"there; calibrate on data that cover them, or trust the network instead.",
+        f"calibrated on, in {listed(places, str)}. "
+        + (
+            "They are held at its edge, where the network may go on"
+            if held
+            else "A polynomial can be far from its network there"
+        )
+        + "; calibrate on data that cover them, or trust the network instead.",
         OutsideRangeWarning,
     )
 
