@@ -34,16 +34,17 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from networks import ACTIVATIONS, RECIPES, REPORTING_SEEDS, available, cache_folder, load
+from networks import ACTIVATIONS, RECIPES, REPORTING_SEEDS, available, cache_folder, digest, load
 from networks import key as network_key
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.files import write_whole
 from nn2poly.tables import Table, format_cell
-from surrogates import ORDERS, TAILS, Way, list_ways
+from surrogates import ORDERS, TAILS, TooManyTermsError, Way, list_ways, sources
 
 # For one way on one network. The longest that matters: an EBM of bike sharing, a minute.
 MAX_SECONDS, MAX_BYTES = 300, 12 * 2**30
+TOO_LONG = f"> {MAX_SECONDS} s"
 QUICK_DATA, QUICK_ACTIVATIONS, QUICK_SEEDS = ("california", "bike"), ("relu",), (10,)
 
 
@@ -135,7 +136,7 @@ class Worker:
         except multiprocessing.TimeoutError:
             self.close()
             self._pool = _new_pool()
-            return Result(failed=f"> {MAX_SECONDS} s")
+            return Result(failed=TOO_LONG)
         return result
 
     def close(self) -> None:
@@ -158,7 +159,7 @@ def measure_all(cases: Iterable[Case], ways: Sequence[Way]) -> Results:
     worker = Worker()
     for case, way in product(cases, ways):
         path = _path(case, way)
-        if not path.exists():
+        if not _is_known(path):
             load(case.data, case.activation, case.seed)  # a training has no limit of time
             result = worker.measure(case, way)
             write_whole(path, json.dumps(asdict(result)).encode())
@@ -170,9 +171,17 @@ def measure_all(cases: Iterable[Case], ways: Sequence[Way]) -> Results:
 
 def _path(case: Case, way: Way) -> Path:
     slug = "".join(letter if letter.isalnum() else "_" for letter in way.name)
-    keys = network_key(case.data, case.activation), way.key()
+    keys = network_key(case.data, case.activation), way.key(), digest(sources(measure))
     parts = "result", case.data, case.activation, str(case.seed), slug, *keys
     return cache_folder() / f"{'-'.join(parts)}.json"
+
+
+def _is_known(path: Path) -> bool:
+    """Tell whether a result is here; one that ran into another limit of time is none."""
+    if not path.exists():
+        return False
+    failed = Result(**json.loads(path.read_text())).failed
+    return not failed.startswith(">") or failed == TOO_LONG
 
 
 def installed(ways: Iterable[Way]) -> list[Way]:
@@ -201,6 +210,8 @@ def data_table(data: str, cases: Sequence[Case], ways: Sequence[Way], found: Res
     for way in ways:
         groups = [[found[c, way.name] for c in mine if c.activation == a] for a in activations]
         flat = [result for group in groups for result in group]
+        if all(result.failed.startswith(TooManyTermsError.__name__) for result in flat):
+            continue
         cells = [_worst(group, "r2") for group in groups]
         cells += [_worst(group, "labels") for group in groups] if classifier else []
         seconds = [r.seconds for r in flat if r.seconds is not None]
@@ -211,7 +222,7 @@ def data_table(data: str, cases: Sequence[Case], ways: Sequence[Way], found: Res
     scores = [load(c.data, c.activation, c.seed).score for c in mine]
     word = "accuracy" if classifier else "R²"
     return Table(
-        f"{data}: {len(mine)} networks with {word} {min(scores):.3f} … {max(scores):.3f}",
+        f"{data}: {len(mine)} networks, {word} {min(scores):.3f} … {max(scores):.3f}",
         heads,
         tuple(rows),
         note=f"R² on new rows against the network, labels that agree with it, R² on rows whose "
@@ -225,7 +236,7 @@ def _worst(results: Sequence[Result], field: str) -> float | str:
     if None not in values:
         return float(min(values))
     failed = next((result.failed for result in results if result.failed), "")
-    return failed if failed.startswith(">") else failed.partition(":")[0].removesuffix("Error")
+    return failed.partition(":")[0].removesuffix("Error")
 
 
 def lines_table(cases: Sequence[Case], found: Results) -> Table:

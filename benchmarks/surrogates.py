@@ -8,6 +8,7 @@ polynomials the features, rules and trees the columns with factors marked as suc
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +22,12 @@ import pandas as pd
 import scipy.linalg
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    PolynomialFeatures,
+    StandardScaler,
+)
 
 import nn2poly as n2p
 from networks import Trained, digest
@@ -32,9 +38,9 @@ ORDERS, BUDGETS, REGIONS = (1, 2, 3, 4), (30, 100, 300, 1_000), (8, 16)
 # With a budget of terms the order is only a limit: bike's hour needs degree 10.
 ORDER_LIMIT = 12
 
-# Ridge: the most terms, the strengths per row and unit of variance, the share of rows to choose
-# the strength on, and the tails that the inputs are clipped at (one side).
-MAX_RIDGE_TERMS, STRENGTHS, CHOICE_SHARE = 6_000, 10.0 ** np.arange(-7, 0), 0.2
+# Ridge: the most terms, the strengths per row, the share of rows to choose the strength on, and
+# the tails that the inputs are clipped at (one side).
+MAX_RIDGE_TERMS, STRENGTHS, CHOICE_SHARE = 6_000, 10.0 ** np.arange(-8, -1), 0.2
 TAILS = (0.001, 0.01)
 
 # Chaos: candidates to choose terms from, hyperbolic norm of their degrees, highest degree of a
@@ -66,7 +72,22 @@ class Way:
     def key(self) -> str:
         """Shorten everything that its results depend on."""
         code = _own_code() if self.package == "nn2poly" else version(self.package)
-        return digest(inspect.getsource(self.fit), dict(self.options), code)
+        return digest(sources(self.fit), dict(self.options), code)
+
+
+def sources(function: Callable[..., Any]) -> list[str]:
+    """Give the text of a function and of all functions and constants of its module in it."""
+    module, texts, waiting = vars(inspect.getmodule(function)), {}, [function.__name__]
+    while waiting:
+        name = waiting.pop()
+        value = module[name]
+        if name.isupper():
+            texts[name] = repr(value)
+        elif inspect.isfunction(value) and value.__module__ == function.__module__:
+            texts[name] = inspect.getsource(value)
+            words = set(re.findall(r"\w+", texts[name]))
+            waiting += [word for word in words if word in module and word not in texts]
+    return [texts[name] for name in sorted(texts)]
 
 
 def list_ways(quick: bool = False) -> Iterator[Way]:
@@ -116,16 +137,21 @@ def _own_code() -> str:
 
 
 def ridge(trained: Trained, outputs: FloatArray, *, order: int, tail: float) -> Surrogate:
-    """Fit all monomials of clipped inputs, the strength chosen on rows put aside."""
+    """Fit all monomials of clipped inputs, the strength chosen on rows put aside.
+
+    Inputs are scaled to [-1, 1] and monomials left as they are, which is the rival at its best:
+    standardised ones reach .78 and .91 on California at order 4, these .935 and .937 (inputs
+    clipped at 0.1 %, seeds 0 and 1).
+    """
     terms = count_terms(trained.fit.shape[1], order)
     if terms > MAX_RIDGE_TERMS:
         raise TooManyTermsError(f"{terms:,} terms")
     low, high = _bounds(trained.fit, tail)
     write = make_pipeline(
         FunctionTransformer(lambda X: np.clip(X, low, high)),
-        StandardScaler(),
+        MinMaxScaler((-1, 1)),
         PolynomialFeatures(order, include_bias=False),
-        StandardScaler(copy=False),
+        StandardScaler(copy=False, with_std=False),
     )
     T = write.fit_transform(trained.fit)
     middle = outputs.mean(axis=0)
