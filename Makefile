@@ -27,12 +27,13 @@ format: $(VENV)/.dev
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.dev $(VENV)/.rivals
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/explain.py
 	$(BIN)/python benchmarks/calibration.py --quick
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/rivals.py --quick
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -46,4 +47,8 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable ".[dev]"
+	touch $@
+
+$(VENV)/.rivals: pyproject.toml | $(VENV)/.dev
+	$(PIP) --editable ".[rivals]"
 	touch $@
