@@ -317,7 +317,9 @@ def _variances(moments: _Moments) -> FloatArray:
     """Give the variance of each output times the weight, from the constant term's moments."""
     mean = moments.cross[0] / moments.weight
     spread = moments.square - moments.weight * mean**2
-    return np.maximum(spread, 1e-12 * np.maximum(moments.square, 1e-300))
+    floor: FloatArray = 1e-12 * np.maximum(moments.square, 1e-300)
+    result: FloatArray = np.maximum(spread, floor)
+    return result
 
 
 def shuffled_rows(rows: FitRows, inputs: Inputs) -> FitRows:
