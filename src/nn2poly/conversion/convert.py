@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice, check_order
+from nn2poly.arguments import check_choice, check_count, check_order
 from nn2poly.assess.fidelity import make_card
 from nn2poly.conversion.expand import Path, calibrate_network, layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
@@ -20,6 +20,7 @@ from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.reading import sample_columns
 from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine, with_deviations
+from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import frame_columns, read_array
@@ -33,10 +34,11 @@ METHODS = ("auto", "calibrated", "taylor", "local")
 
 def convert(
     model: Any,
-    max_order: int | str = 2,
+    max_order: int | str | None = None,
     *,
     data: Any = None,
     method: str = "auto",
+    max_terms: int | None = None,
     taylor_order: int | Sequence[int] = 8,
     taylor_center: float = 0.0,
     around: npt.ArrayLike | None = None,
@@ -59,8 +61,9 @@ def convert(
     model
         Anything that `read_network` reads.
     max_order
-        Highest total order Q of the terms; ``"auto"``, with data, for the smallest order that
-        reaches ``target_r2`` on held-out rows.
+        Highest total order Q of the terms, 2 if nothing is said; ``"auto"``, with data, for the
+        smallest order that reaches ``target_r2`` on held-out rows. With ``max_terms`` an upper
+        limit: 16 if nothing or ``"auto"`` is said, and no column has a power above 12.
     data
         A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
         list, or a function that returns a new iterator); a batch may be a pair (X, weights).
@@ -69,6 +72,11 @@ def convert(
         ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
         ``"local"``: exact Taylor polynomial of the network at ``around``;
         ``"auto"``: local with ``around``, calibrated with ``data``, else taylor.
+    max_terms
+        With data: a budget of terms instead of an order. Terms are grown where they explain what
+        is left of the network's outputs, high powers of some columns and interactions of up to
+        four, each with all its divisors; fewer where more do not help on rows left out. The
+        outputs alone are fitted, not the layers.
     taylor_order
         Order q of the series, one for all layers or one per layer, output included.
     taylor_center
@@ -125,7 +133,12 @@ def convert(
             expected='False or "auto" with out=',
             found=repr(binary),
         )
-    task = _Task(_check_order(max_order), _choose(method, data, around), refit, target_r2, progress)
+    order = 2 if max_order is None and max_terms is None else max_order
+    chosen = _choose(method, data, around)
+    limit = _check_order("auto" if order is None else order)
+    task = _Task(limit, chosen, refit, target_r2, progress)
+    if max_terms is not None:
+        max_terms = _check_budget(max_terms, task, keep_layers=keep_layers, out=out)
     network = _named(read_network(model, after=after), data, feature_names, output_names)
     problem = None
     if data is not None:
@@ -135,6 +148,8 @@ def convert(
         network = problem.network
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
+    if max_terms is not None and problem is not None:
+        return _sparse(problem, max_terms, task)
     pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)
     if problem is None or out is not None:
         pnet = _with_card(pnet, problem, task, path)
@@ -276,6 +291,33 @@ def _with_card(
         row_numbers=problem.summary.held_out_numbers,
     )
     return replace(fitted, card=card)
+
+
+def _sparse(problem: Problem, max_terms: int, task: _Task) -> Polynomial:
+    """Fit a budget of terms to the outputs, and measure the fidelity."""
+    task.report("choosing the terms")
+    task = replace(task, order=task.order or MAX_ORDER)
+    poly = sparse_polynomial(problem, max_terms, task.order)
+    measured = _with_card(poly, problem, task, ())
+    return with_deviations(measured, problem)
+
+
+def _check_budget(
+    max_terms: object, task: _Task, *, keep_layers: bool, out: str | FilePath | None
+) -> int:
+    """Give the budget; refuse one that is none, or stands beside what it cannot be used with."""
+    budget = check_count(max_terms, where="max_terms")
+    if task.method != "calibrated":
+        raise _needs_data("A budget of terms is spent on what a sample shows.")
+    if keep_layers or out is not None:
+        raise InvalidInputError(
+            "A budget of terms fits the outputs alone, in memory.",
+            where="max_terms",
+            expected="neither keep_layers nor out beside it",
+            found="keep_layers=True" if keep_layers else f"out={str(out)!r}",
+            remedy="leave max_terms out, or save the polynomial afterwards",
+        )
+    return budget
 
 
 def _check_order(max_order: int | str) -> int:
