@@ -20,6 +20,7 @@ from nn2poly.algebra.monomials import first_and_rest, starts
 from nn2poly.algebra.terms import Listed, is_nearly_full, offsets
 from nn2poly.errors import InvalidInputError, require
 from nn2poly.export.horner import check_polynomial
+from nn2poly.export.writing import unspelled
 from nn2poly.files import write_whole
 from nn2poly.formula.evaluate import DENSE_BELOW
 from nn2poly.formula.polynomial import Polynomial
@@ -187,8 +188,16 @@ def _curved(graph: _Graph, functions: Sequence[Function]) -> str:
     columns = []
     for j, function in enumerate(functions):
         column = graph.columns(tensor, [j])
-        columns.append(graph.apply(function.onnx, column) if function.onnx else column)
+        is_plain = isinstance(function, Identity)
+        columns.append(column if is_plain else graph.apply(_operator(function), column))
     return graph.apply("Concat", *columns, axis=1)
+
+
+def _operator(function: Function) -> str:
+    """Give the operator of a function, or refuse one without."""
+    if not function.onnx:
+        raise unspelled(function, "onnx")
+    return function.onnx
 
 
 def _dense_parts(graph: _Graph, poly: Polynomial, z: str) -> tuple[npt.NDArray[Any], list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from nn2poly.errors import MissingDependencyError
+from nn2poly.errors import require
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -61,14 +61,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(draw)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            import matplotlib
-        except ImportError as error:
-            raise MissingDependencyError(
-                "Plots need matplotlib, which is not installed.",
-                where=f"nn2poly.plots.{draw.__name__}",
-                remedy='pip install "nn2poly[plots]"',
-            ) from error
+        matplotlib = require("matplotlib", what=f"plots.{draw.__name__}()", extra="plots")
         with matplotlib.rc_context(RC):
             return draw(*args, **kwargs)
 
