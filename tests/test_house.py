@@ -7,6 +7,7 @@ import inspect
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -291,9 +292,8 @@ def test_every_public_name_has_a_docstring_with_an_example(name):
 
 
 def test_the_version_is_that_of_the_package():
-    from importlib.metadata import version
-
-    assert nn2poly.__version__ == version("nn2poly")
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    assert nn2poly.__version__ == tomllib.loads(text)["project"]["version"]
 
 
 # --- what is never used ----------------------------------------------------------------------

@@ -111,7 +111,8 @@ class Store:
 
     def unit_seconds(self, experiment: str) -> list[Row]:
         """Tell how long each finished unit took, by the clock and by the processor."""
-        paths = sorted((self.folder / UNITS / experiment).glob("*.json"))
+        # Without the hidden files of units that are being written.
+        paths = sorted((self.folder / UNITS / experiment).glob("[!.]*.json"))
         kept = {path.stem: _read_json(path) for path in paths}
         return [
             {"unit": key, **{k: unit[k] for k in ("seconds", "processor_seconds")}}

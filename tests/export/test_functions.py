@@ -1,12 +1,14 @@
 """Functions and bounds of columns: every export gives what `predict` gives, rows far off too."""
 
 import ctypes
+import inspect
 import json
 import re
 import sqlite3
 import subprocess
 from dataclasses import dataclass, replace
 from math import inf
+from pathlib import Path
 from typing import ClassVar
 
 import duckdb
@@ -210,6 +212,11 @@ def test_files_keep_the_functions_and_their_bounds(curved, ending, tmp_path):
     loaded = n2p.load(tmp_path / f"poly{ending}")
     assert loaded.inputs.coordinates == poly.inputs.coordinates
     np.testing.assert_array_equal(loaded.predict(X), Y)
+
+
+def test_contributing_shows_this_very_class():
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert inspect.getsource(SquareRoot) in text
 
 
 def test_values_slopes_and_image_belong_together(functions):

@@ -93,12 +93,12 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_tables(tmp_path):
 
     process = subprocess.Popen(command(broken, "2"), stderr=subprocess.PIPE, start_new_session=True)
     units = broken / ".units" / "boston"
-    while not (units.exists() and any(units.glob("*.json"))):
+    while not (units.exists() and any(units.glob("[!.]*.json"))):
         assert process.poll() is None, process.stderr.read().decode()
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=100)
-    kept = sorted(units.glob("*.json"))
+    kept = sorted(units.glob("[!.]*.json"))
     assert 1 <= len(kept) < 4
     assert all(json.loads(path.read_text())["result"] for path in kept)
     assert not list(broken.glob("*.csv"))

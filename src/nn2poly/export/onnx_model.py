@@ -27,6 +27,7 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Function, Identity
 
+# Of 2022: every operator used here in double precision, and old enough for most runtimes.
 OPSET, IR_VERSION = 17, 8
 INPUT, OUTPUT = "X", "Y"
 # A protobuf message ends at 2 GiB.
