@@ -5,7 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format docs bench clean
+# What is quick of the core: the loop while you work.
+CORE := $(addprefix tests/,algebra inputs formula network conversion assess explain export)
+
+.PHONY: demo test test-quick lint format docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -14,6 +17,9 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	.ci/browser
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+
+test-quick: $(VENV)/.dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m "not slow" $(CORE)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -344,12 +344,12 @@ def test_formulas_are_drawn_and_named(site):
 
 def public_things():
     """Give every public thing with the paths it can be reached by."""
-    rooms = ("plots", "explain", "export", "estimators", "training", "errors")
+    packages = ("plots", "explain", "export", "estimators", "training", "errors")
     paths = {}
-    for room in ("", *rooms):
-        module = importlib.import_module(f"nn2poly.{room}".rstrip("."))
+    for package in ("", *packages):
+        module = importlib.import_module(f"nn2poly.{package}".rstrip("."))
         for name in module.__all__:
-            if name not in rooms:
+            if name not in packages:
                 found = paths.setdefault(id(getattr(module, name)), [])
                 found.append(f"{module.__name__}.{name}")
     return list(paths.values())

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
-from nn2poly.errors import MissingDependencyError, NN2PolyError
+from nn2poly.errors import NN2PolyError, require
 from nn2poly.network.network import Layer, Network
 
 VARIABLE = "NN2POLY_COVTYPE"
@@ -184,15 +184,9 @@ def _open(path: Path) -> TextIO:
 
 
 def _fetch() -> npt.NDArray[Any]:
+    datasets = require("sklearn.datasets", what="Fetching Covertype", extra="paper")
     try:
-        from sklearn.datasets import fetch_covtype
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Fetching Covertype needs scikit-learn, which is not installed.",
-            remedy="pip install 'nn2poly[paper]'",
-        ) from error
-    try:
-        X, y = fetch_covtype(return_X_y=True)
+        X, y = datasets.fetch_covtype(return_X_y=True)
     except OSError as error:  # urllib's errors among them
         raise DataUnavailableError(
             "Covertype is not here and cannot be fetched.",

@@ -111,6 +111,7 @@ class Store:
 
     def unit_seconds(self, experiment: str) -> list[Row]:
         """Tell how long each finished unit took, by the clock and by the processor."""
+        # Without the hidden files of units that are being written.
         paths = sorted((self.folder / UNITS / experiment).glob("[!.]*.json"))
         kept = {path.stem: _read_json(path) for path in paths}
         return [

@@ -11,10 +11,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeAlias
 
 from nn2poly.arguments import check_choice
-from nn2poly.errors import MissingDependencyError
+from nn2poly.errors import require
 from nn2poly_paper.store import Store, fingerprint
 
 BACKENDS = ("loky", "dask")
+PURPOSE = "Reproducing the paper"
 # The libraries that decide the numbers; units made by other versions are made again.
 LIBRARIES = ("nn2poly", "numpy", "torch")
 
@@ -110,15 +111,15 @@ class Work:
 
     @contextmanager
     def _parallel(self, n_tasks: int) -> Iterator[tuple[Any, Any]]:
-        try:
-            from joblib import Parallel, delayed, parallel_config
-        except ImportError as error:
-            raise _missing("joblib", "paper") from error
+        joblib = require("joblib", what=PURPOSE, extra="paper")
         with ExitStack() as stack:
             if self.backend == "dask":
                 stack.enter_context(_cluster(min(self.jobs, n_tasks)))
-            stack.enter_context(parallel_config(self.backend, n_jobs=self.jobs))
-            yield Parallel(return_as="generator_unordered", pre_dispatch="all"), delayed
+            stack.enter_context(joblib.parallel_config(self.backend, n_jobs=self.jobs))
+            yield (
+                joblib.Parallel(return_as="generator_unordered", pre_dispatch="all"),
+                joblib.delayed,
+            )
 
 
 @contextmanager
@@ -130,11 +131,9 @@ def one_thread() -> Iterator[None]:
     >>> with one_thread():
     ...     pass
     """
-    try:
-        import threadpoolctl
-        import torch
-    except ImportError as error:
-        raise _missing(str(error.name), "paper") from error
+    threadpoolctl, torch = (
+        require(name, what=PURPOSE, extra="paper") for name in ("threadpoolctl", "torch")
+    )
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -183,20 +182,10 @@ def _timed(
 @contextmanager
 def _cluster(workers: int) -> Iterator[None]:
     """Start or join a Dask cluster for as long as the work lasts."""
-    try:
-        from dask.distributed import Client
-    except ImportError as error:
-        raise _missing("dask.distributed", "dask") from error
+    distributed = require("dask.distributed", what=PURPOSE, extra="dask")
     if "DASK_SCHEDULER_ADDRESS" in os.environ:
-        client = Client()
+        client = distributed.Client()
     else:
-        client = Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+        client = distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     with client:
         yield
-
-
-def _missing(name: str, extra: str) -> MissingDependencyError:
-    return MissingDependencyError(
-        f"Reproducing the paper needs {name}, which is not installed.",
-        remedy=f"pip install 'nn2poly[{extra}]'",
-    )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nn2poly.estimators import PolynomialClassifier, PolynomialRegressor
     from nn2poly.reporting import report
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 __all__ = [
     "Layer",
     "NN2PolyError",
@@ -49,7 +49,7 @@ __all__ = [
     "sparse_path",
 ]
 
-# The upper floors are opened when they are first asked for: importing the package stays quick.
+# These are imported when they are first asked for: importing the package stays quick.
 _LATER = {
     "PolynomialClassifier": "nn2poly.estimators",
     "PolynomialRegressor": "nn2poly.estimators",

@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from nn2poly.errors import InvalidInputError
 
+# The highest order: far beyond what has a use, and below what memory and doubles end at (taste).
 _MAX_ORDER = 100
+# Names that a message lists before it counts the rest (taste).
 MAX_LISTED = 10
 
 

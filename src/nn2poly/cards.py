@@ -11,7 +11,7 @@ from nn2poly.arguments import plural
 from nn2poly.tables import Table
 from nn2poly.verdicts import Region, Verdict, agreement_text, grade
 
-# Quantiles of the absolute error that a card gives.
+# Quantiles of the absolute error that a card gives (taste).
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 
 

@@ -12,6 +12,7 @@ from nn2poly.errors import TooManyTermsError
 
 __all__ = ["available_bytes", "check_terms", "human_bytes"]
 
+# Where the system does not tell: what a small laptop has free (taste).
 _FALLBACK = 4 * 2**30
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 

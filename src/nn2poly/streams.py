@@ -18,7 +18,8 @@ from nn2poly.errors import InvalidInputError, require
 
 # File formats that are streamed, by suffix, as Arrow calls them.
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "ipc"}
-# Rows of one batch of a stream, and rows of a stream that are looked at in memory.
+# Rows of one batch of a stream, 50 MB of 100 columns; and rows of a stream that are looked at in
+# memory, whose statistics more rows would hardly change (taste).
 BATCH_ROWS, MAX_ROWS = 65_536, 200_000
 
 

@@ -14,6 +14,7 @@ from nn2poly.errors import InvalidInputError, require
 
 __all__ = ["Table", "format_cell", "numeric_columns"]
 
+# Characters of a cell, so that a name does not fill the line (taste).
 _LONGEST = 60
 _GAP = "  "
 

@@ -260,7 +260,7 @@ def test_a_classifier_of_a_stream_gives_chances_and_labels(make_network, frame, 
     assert single.dtype == np.float32
 
 
-# ---- what streams are like in the wild -----------------------------------------------------------
+# ---- what streams are like in practice -----------------------------------------------------------
 
 
 def test_whole_numbers_may_have_decimals_further_on(network, frame, folder, tmp_path):

@@ -26,7 +26,7 @@ def rows(n, p=3, seed=0):
 
 
 def cut(X, *sizes):
-    """Cut rows into batches of these sizes, again and again until all are dealt."""
+    """Cut rows into batches of these sizes, again and again until none is left."""
     batches, begin = [], 0
     while begin < len(X):
         for size in sizes:
@@ -314,7 +314,7 @@ def test_below_20_rows_batches_are_all_fitted_too(network):
     np.testing.assert_allclose(coefficients(network, [X], 1), coefficients(network, X, 1))
 
 
-def test_sorted_rows_are_dealt_evenly(network):
+def test_sorted_rows_are_fitted_evenly(network):
     """Of any stretch of sorted data about a fifth is held out, and every fold has its share."""
     n = 4000
     X = np.column_stack([np.arange(n), np.zeros(n), np.zeros(n)])
@@ -322,9 +322,9 @@ def test_sorted_rows_are_dealt_evenly(network):
     folds = [
         np.concatenate([b.X[b.ends[k] : b.ends[k + 1], 0] for b in batches]) for k in range(FOLDS)
     ]
-    dealt = np.concatenate(folds)
-    held_out = np.setdiff1d(np.arange(n), dealt)
-    assert len(np.unique(dealt)) == len(dealt) == n - len(held_out)
+    fitted = np.concatenate(folds)
+    held_out = np.setdiff1d(np.arange(n), fitted)
+    assert len(np.unique(fitted)) == len(fitted) == n - len(held_out)
     for share, part in ((0.2, held_out), *((0.16, fold) for fold in folds)):
         counts = np.histogram(part, bins=np.arange(0, n + 1, 100))[0]
         assert np.all(np.abs(counts - 100 * share) <= 4)

@@ -10,13 +10,13 @@ from nn2poly.formula.polynomial import Polynomial
 
 
 def run(sources):
-    """Execute every source in a room of its own without builtins; give the functions."""
+    """Execute every source in a namespace of its own without builtins; give the functions."""
     functions = []
     for source in sources.values():
-        room = {"__builtins__": {}}
-        exec(source, room)
-        (name,) = room.keys() - {"__builtins__"}
-        functions.append(room[name])
+        names = {"__builtins__": {}}
+        exec(source, names)
+        (name,) = names.keys() - {"__builtins__"}
+        functions.append(names[name])
     return functions
 
 
@@ -80,9 +80,9 @@ def test_names_cannot_leave_their_comment():
     ]
     poly = Polynomial([[1.0]] * 8, 1, names, ["y\nevil = 1"])
     (source,) = export.python(poly).values()
-    room = {}
-    exec(source, room)
-    assert set(room) == {"__builtins__", "predict_y_evil_1"}
+    names = {}
+    exec(source, names)
+    assert set(names) == {"__builtins__", "predict_y_evil_1"}
     (function,) = ast.parse(source).body
     assert [type(node) for node in function.body] == [ast.Return]
 

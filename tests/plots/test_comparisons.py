@@ -59,8 +59,8 @@ def test_many_rows_are_counted(network, taylor, rows):
 
 def test_rows_off_the_scale_are_counted_and_kept_at_the_edge(rows):
     net = n2p.Network([n2p.Layer(np.ones((4, 1)))])
-    wild = n2p.Polynomial.from_terms(["x1", "x2^5"], [1.0, 1.0], ["x1", "x2", "x3", "x4"])
-    axes = plots.diagonal(net, wild, rows)
+    far = n2p.Polynomial.from_terms(["x1", "x2^5"], [1.0, 1.0], ["x1", "x2", "x3", "x4"])
+    axes = plots.diagonal(net, far, rows)
     assert axes.texts[0].get_text() == "R² < −1000\n150 rows\n150 off the scale"
     edge = axes.lines[1].get_ydata()
     assert len(edge) == 150

@@ -383,10 +383,10 @@ def test_the_keras_constraint_is_a_callback_of_keras():
     assert repr(KerasConstraint()).startswith("KerasConstraint(")
 
 
-# --- the room --------------------------------------------------------------------------------
+# --- the package -----------------------------------------------------------------------------
 
 
-def test_importing_the_room_imports_no_framework():
+def test_importing_the_package_imports_no_framework():
     code = "import json, sys, nn2poly.training; print(json.dumps(sorted(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"torch", "keras", "lightning"} & set(json.loads(run.stdout)) == set()

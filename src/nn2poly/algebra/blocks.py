@@ -11,7 +11,8 @@ from nn2poly.algebra.graded import Blocks
 from nn2poly.algebra.monomials import count_degree, product_ranks, product_slices, starts
 from nn2poly.arrays import FloatArray
 
-# Rows of the product table that are looked up at a time when it is too large to keep.
+# Rows of the product table that are looked up at a time when it is too large to keep: enough for
+# the cost of a call not to count (taste).
 SLICE_ROWS = 64
 # Bytes of a block that is multiplied by one row after the other: stays in the cache.
 TILE_BYTES = 2**20

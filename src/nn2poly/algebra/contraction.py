@@ -25,7 +25,8 @@ from nn2poly.arrays import FloatArray, IntArray
 
 # Bytes of one slice of a matrix product before it is scattered: stays near the cache.
 SLICE_BYTES = 16 * 2**20
-# Bytes of the products of several variables with the whole block of degree Q - 1.
+# Bytes of the products of several variables with the whole block of degree Q - 1: enough for one
+# large matrix product, little beside the result (taste).
 GROUP_BYTES = 64 * 2**20
 
 

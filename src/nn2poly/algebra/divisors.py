@@ -15,7 +15,7 @@ import numpy as np
 from nn2poly.algebra.graded import Blocks
 from nn2poly.arrays import FloatArray, IntArray
 
-# Numbers of a product before it is summed.
+# Numbers of a product before it is summed: 16 MB, near the cache.
 CHUNK = 2**21
 
 

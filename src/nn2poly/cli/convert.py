@@ -21,7 +21,7 @@ from nn2poly.formula.display import facts
 from nn2poly.network.network import Network
 
 POLYNOMIALS = (".json", ".npz")
-# Terms that the answer shows, and the steps that a calibration announces.
+# Terms that the answer shows (taste), and the steps that a calibration announces.
 SHOWN, STEPS = 8, 7
 
 

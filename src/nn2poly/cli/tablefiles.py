@@ -13,7 +13,7 @@ from nn2poly.arguments import listed, plural
 from nn2poly.cli.command import note
 from nn2poly.cli.models import check_file
 from nn2poly.cli.options import TableOptions
-from nn2poly.errors import InvalidInputError, MissingDependencyError, StorageError
+from nn2poly.errors import InvalidInputError, StorageError, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,13 +80,7 @@ def named(source: str) -> str:
 
 
 def _read(source: str, options: TableOptions) -> pd.DataFrame:
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading tables needs pandas, which is not installed.",
-            remedy="pip install 'nn2poly[cli]'",
-        ) from error
+    pandas = require("pandas", what="Reading tables", extra="cli")
     if source == STDIN:
         if sys.stdin.isatty():
             note("Reading CSV from the keyboard; end with Ctrl-D.")
@@ -164,16 +158,11 @@ def _bad_encoding(source: str, options: TableOptions, error: Exception) -> Inval
 def _read_binary(path: Path, ending: str) -> pd.DataFrame:
     import pandas
 
+    require("pyarrow", what=f"Reading {ending} files", extra="cli")
     try:
         if ending in (".parquet", ".pq"):
             return pandas.read_parquet(path)
         return _read_arrow(path)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"Reading {ending} files needs pyarrow, which is not installed.",
-            where=str(path),
-            remedy="pip install 'nn2poly[cli]'",
-        ) from error
     except (OSError, ValueError, TypeError, EOFError) as error:  # pyarrow's are ValueErrors
         raise _damaged(str(path), error) from error
 

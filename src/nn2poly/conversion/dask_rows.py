@@ -16,7 +16,7 @@ from nn2poly.streams import dask_parts
 
 T = TypeVar("T")
 
-# Results that one task merges.
+# Results that one task merges: a tree of 16 is three levels deep at 4,000 parts (taste).
 MERGED = 16
 
 

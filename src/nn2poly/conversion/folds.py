@@ -1,8 +1,8 @@
 """Rows that can be walked again and again, and work that is done on all of them.
 
-Rows are dealt by the golden-ratio sequence: row i has the number frac(i·φ), evenly spread
+Rows are split by the golden-ratio sequence: row i has the number frac(i·φ), evenly spread
 whatever the order of the data. Numbers below `HELD_OUT` are kept for the card and never
-fitted; the rest are dealt to `FOLDS` folds on which shrinkage is judged.
+fitted; the rest are split into `FOLDS` folds on which shrinkage is judged.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from nn2poly.arrays import FloatArray, IntArray
 T = TypeVar("T")
 
 GOLDEN = 0.6180339887498949
+# The share that is kept for the card, and the folds of the rest: the usual fifth, and five.
 HELD_OUT, FOLDS = 0.2, 5
-# Below this many rows none can be spared: all are fitted, and the card says so.
+# Below this many rows none can be spared: all are fitted, and the card says so (taste: a fifth of
+# 20 rows are 4).
 MIN_ROWS_TO_HOLD_OUT = 20
-# The rows of one batch of an array.
+# The rows of one batch of an array: near the cache in layers of hundreds of neurons.
 BATCH_ROWS = 1024
 
 

@@ -44,7 +44,7 @@ from nn2poly.outputs import Outputs
 from nn2poly.streams import is_stream, over_rows
 from nn2poly.tables import Table
 
-# From so many terms on, an expansion in memory reports its progress.
+# From so many terms on, an expansion in memory reports its progress: below, it takes seconds.
 REPORTED_FROM = 1_000_000
 REMEDY = (
     "lower max_order, write the terms to disk with out=, or keep the polynomial in factored "

@@ -10,7 +10,7 @@ from nn2poly.arrays import FloatArray
 
 Report = Callable[[str], None]
 
-# How many lines a long computation reports, and the width of its bar.
+# How many lines a long computation reports, and the width of its bar (taste).
 LINES = 20
 
 

@@ -3,7 +3,7 @@
 An input that never varies in the sample says nothing about its powers and interactions: it
 is taken out of the first layer and keeps only its average slope, straight to the outputs. A
 pixel that is lit in three images of a thousand lies 30 deviations out in those three, where
-any polynomial of order two or more runs wild. Its linear share, seen by the least-squares
+any polynomial of order two or more explodes. Its linear share, seen by the least-squares
 slope of the clipped on the unclipped input, is what the sample supports: the first layer is
 damped to it, but only for inputs where probes beyond the sample show that this helps.
 """
@@ -23,10 +23,12 @@ from nn2poly.conversion.shrinkage import fit_activations
 from nn2poly.conversion.summary import Summary
 from nn2poly.network.network import Layer, Network, map_inputs
 
-# Deviations at which an input is clipped; the slope below which it counts as rare.
+# Deviations at which an input is clipped (of a normal one 3 rows in 1,000 lie beyond); the slope
+# below which it counts as rare (taste).
 CLIP, RARE = 3.0, 0.5
 # Probes: one input at so many times its sample extremes, the others at their mean. The
-# damping stays if the error there is at most so many times the error without it.
+# damping stays if the error there is at most so many times the error without it
+# (taste).
 REACH, FACTOR = 3.0, 4.0
 
 

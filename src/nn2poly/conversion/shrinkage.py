@@ -30,7 +30,8 @@ MANY_COLUMNS, MANY_COLUMNS_FOLDS = 300, 2
 # A potential that varies less than this, relative to its summands, is a rounding error: the unit
 # rounding 2e-16 times some thousand summands.
 DEAD = 1e-12
-# A neuron whose values vary less than this, relative to their size, is constant.
+# A neuron whose values vary less than this, relative to their size, is constant: as
+# above.
 CONSTANT = 1e-12
 
 

@@ -11,7 +11,8 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.folds import HELD_OUT, Rows, Sample, spread
 from nn2poly.errors import InvalidInputError
 
-# Held-out rows that are kept for the card, and first rows that are shown.
+# Held-out rows that are kept for the card, where the standard error of a quantile is small by then,
+# and first rows that are shown (taste).
 MAX_HELD_OUT, FIRST_ROWS = 20_000, 200
 
 
@@ -109,7 +110,7 @@ def _first(rows: FloatArray, more: FloatArray) -> FloatArray:
 
 
 class _Kept:
-    """An even choice of at most MAX_HELD_OUT rows: those dealt the smallest numbers.
+    """An even choice of at most MAX_HELD_OUT rows: those with the smallest numbers.
 
     The limit on the numbers is halved whenever there are too many, so that the choice does
     not depend on how the rows are cut into parts.
@@ -120,7 +121,7 @@ class _Kept:
         self._limit, self._count = HELD_OUT, 0
 
     def add(self, X: FloatArray, numbers: FloatArray, index: IntArray) -> None:
-        """Add rows X (n, p) with the numbers (n,) that they were dealt, and their places (n,)."""
+        """Add rows X (n, p) with their numbers (n,) and their places (n,)."""
         self._append(X, numbers, index)
         while self._count > MAX_HELD_OUT:
             self._lower(self._limit / 2)

@@ -21,6 +21,7 @@ from nn2poly.formula.term_names import parse_term
 from nn2poly.memory import check_terms
 from nn2poly.tables import Table
 
+# A curve runs between these quantiles of its column, as scikit-learn's partial dependence does.
 PERCENTILES = (0.05, 0.95)
 
 

@@ -20,9 +20,9 @@ from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.tables import Table
 
-# Quantiles of the effect over the rows that a table gives.
+# Quantiles of the effect over the rows that a table gives (taste).
 QUANTILES = (0.05, 0.5, 0.95)
-# In fewer rows than this, features that exclude each other may do so by chance.
+# In fewer rows than this, features that exclude each other may do so by chance (taste).
 FACTOR_ROWS = 10
 NOTE = (
     "Effects on the raw outputs, per raw unit. The spread is over the rows of the data, not over "

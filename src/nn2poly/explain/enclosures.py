@@ -24,7 +24,7 @@ from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.outputs import Outputs
 
-# Largest array of tensor Bernstein coefficients, all outputs together.
+# Largest array of tensor Bernstein coefficients, all outputs together: 8 MB, near the cache.
 MAX_TENSOR = 2**20
 # A side of a box is at least this share of the feature's scale: a scale must be positive.
 THINNEST = 2.0**-40

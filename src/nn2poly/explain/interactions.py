@@ -9,7 +9,7 @@ import numpy as np
 
 from nn2poly.arguments import check_choice, check_count, check_order, plural
 from nn2poly.arrays import FloatArray
-from nn2poly.errors import MissingDependencyError
+from nn2poly.errors import require
 from nn2poly.explain.games import INDICES, Subset, index_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
@@ -108,13 +108,7 @@ class Interactions:
         MissingDependencyError
             When shapiq is not installed.
         """
-        try:
-            import shapiq
-        except ImportError as error:
-            raise MissingDependencyError(
-                "to_shapiq() needs shapiq, which is not installed.",
-                remedy="pip install 'nn2poly[explain]'",
-            ) from error
+        shapiq = require("shapiq", what="to_shapiq()", extra="explain")
         k = output_index(output, self.output_names)
         base = float(self.base_values[k])
         # The interaction index of the empty set is not the base value; its own value is no part

@@ -10,7 +10,7 @@ import numpy as np
 from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
-from nn2poly.errors import MissingDependencyError
+from nn2poly.errors import require
 from nn2poly.explain.games import shapley_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
@@ -96,13 +96,7 @@ class ShapleyValues:
         MissingDependencyError
             When shap is not installed.
         """
-        try:
-            import shap
-        except ImportError as error:
-            raise MissingDependencyError(
-                "to_shap() needs shap, which is not installed.",
-                remedy="pip install 'nn2poly[explain]'",
-            ) from error
+        shap = require("shap", what="to_shap()", extra="explain")
         kept = list(range(len(self.output_names)))
         if output is not None:
             kept = [output_index(output, self.output_names)]

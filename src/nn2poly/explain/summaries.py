@@ -12,7 +12,7 @@ from nn2poly.formula.term_names import output_index
 from nn2poly.tables import Table
 
 Kind = TypeVar("Kind")
-# More outputs than this are summed up in one column.
+# More outputs than this are summed up in one column: a line holds no more (taste).
 MAX_COLUMNS = 8
 
 

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from nn2poly.export.horner import Node, check_writable, expressions, used_variables
 from nn2poly.export.names import function_names, remarks
-from nn2poly.export.writing import Notation, spelled, write
+from nn2poly.export.writing import Notation, setup_of, spelled, write
 from nn2poly.formula.polynomial import Polynomial
 
-# Without fmin and fmax, C needs no library.
-C = Notation(
-    repr,
-    "x[{}]".format,
-    language="c",
-    bounds="({x} < {low} ? {low} : {x} > {high} ? {high} : {x})",
-)
-JAVASCRIPT = Notation(
-    repr,
-    "x[{}]".format,
-    language="javascript",
-    bounds="Math.min(Math.max({x}, {low}), {high})",
-)
+# Without fmin and fmax, C needs no library for bounds.
+C = Notation(repr, "x[{}]".format, language="c")
+JAVASCRIPT = Notation(repr, "x[{}]".format, language="javascript")
 
 
 def c(poly: Polynomial) -> dict[str, str]:
     """Write each output as a C99 function.
 
-    ``double predict_<output>(const double *x)`` is pure, needs no header or library, and reads
-    the features from x in their order; a comment lists them.
+    ``double predict_<output>(const double *x)`` is pure, needs no header or library (but where
+    a column goes through a function, such as a square root), and reads the features from x in
+    their order; a comment lists them.
 
     Parameters
     ----------
@@ -104,7 +95,9 @@ def _functions(
     for name, tree in expressions(poly):
         lines = _body(poly, tree, notation, constant, unused)
         body = "".join(f"    {line}\n" for line in lines)
-        result[name] = f"{_comment(poly, name)}\n{head.format(functions[name])}\n{body}}}\n"
+        first = "".join(f"{line}\n" for line in setup_of(poly, tree, notation.language))
+        text = f"{_comment(poly, name)}\n{head.format(functions[name])}\n{body}}}\n"
+        result[name] = first + text
     return result
 
 

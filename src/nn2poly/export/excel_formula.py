@@ -10,7 +10,7 @@ from itertools import accumulate
 from nn2poly.arguments import listed
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import check_writable, expressions
-from nn2poly.export.writing import Notation, inlined, spelled, write
+from nn2poly.export.writing import Notation, binding, inlined, spelled, write
 from nn2poly.formula.polynomial import Polynomial
 
 # Excel's own limits for a formula.
@@ -27,7 +27,21 @@ def _number(value: float) -> str:
     return repr(value).removesuffix(".0").replace("e", "E")
 
 
-COMPACT = Notation(_number, str, gap="", language="excel", bounds="MIN(MAX({x},{low}),{high})")
+def _bounds(x: str, low: str | None, high: str | None) -> str:
+    """Hold a value at its bounds; MIN and MAX would pass over an empty cell, and join a range.
+
+    Examples
+    --------
+    >>> _bounds("A2", "1", "3")
+    'IF(A2<1,1,IF(A2>3,3,A2))'
+    """
+    text = x
+    for sign, end in reversed(binding(low, high)):
+        text = f"IF({x}{sign}{end},{end},{text})"
+    return text
+
+
+COMPACT = Notation(_number, str, gap="", language="excel", bounds=_bounds)
 
 
 def excel(
@@ -36,7 +50,8 @@ def excel(
     """Write each output as an Excel formula.
 
     The formula is in the notation of files and of English Excel (decimal point); it uses no
-    function and no defined names, so that LibreOffice and others read it too. Excel itself
+    defined names, and no function but IF for the bounds of a column and what columns go through,
+    so that LibreOffice and others read it too. Excel itself
     keeps 15 digits of a number in a formula.
 
     Parameters

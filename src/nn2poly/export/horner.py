@@ -20,7 +20,8 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 
-# Parsers nest a sum of n parts n deep; in groups of so many it is nested by its logarithm.
+# Parsers nest a sum of n parts n deep; in groups of so many it is nested by its logarithm
+# (taste; SQLite stops at a depth of 1,000).
 MAX_PARTS = 16
 # Numbers in the texts of all outputs: about 30 bytes each, some 150 MB in all.
 MAX_NUMBERS = 5_000_000

@@ -20,12 +20,14 @@ from nn2poly.algebra.monomials import first_and_rest, starts
 from nn2poly.algebra.terms import Listed, is_nearly_full, offsets
 from nn2poly.errors import InvalidInputError, require
 from nn2poly.export.horner import check_polynomial
+from nn2poly.export.writing import unspelled
 from nn2poly.files import write_whole
 from nn2poly.formula.evaluate import DENSE_BELOW
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Function, Identity
 
+# Of 2022: every operator used here in double precision, and old enough for most runtimes.
 OPSET, IR_VERSION = 17, 8
 INPUT, OUTPUT = "X", "Y"
 # A protobuf message ends at 2 GiB.
@@ -187,8 +189,16 @@ def _curved(graph: _Graph, functions: Sequence[Function]) -> str:
     columns = []
     for j, function in enumerate(functions):
         column = graph.columns(tensor, [j])
-        columns.append(graph.apply(function.onnx, column) if function.onnx else column)
+        is_plain = isinstance(function, Identity)
+        columns.append(column if is_plain else graph.apply(_operator(function), column))
     return graph.apply("Concat", *columns, axis=1)
+
+
+def _operator(function: Function) -> str:
+    """Give the operator of a function, or refuse one without."""
+    if not function.onnx:
+        raise unspelled(function, "onnx")
+    return function.onnx
 
 
 def _dense_parts(graph: _Graph, poly: Polynomial, z: str) -> tuple[npt.NDArray[Any], list[str]]:

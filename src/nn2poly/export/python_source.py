@@ -6,11 +6,25 @@ import keyword
 
 from nn2poly.export.horner import Node, check_writable, expressions, used_variables
 from nn2poly.export.names import function_names, identifiers, remarks
-from nn2poly.export.writing import Notation, spelled, write
+from nn2poly.export.writing import Notation, setup_of, spelled, write
 from nn2poly.formula.polynomial import Polynomial
 
-# Arrays and columns of a frame have a method for it, numbers do not.
-BOUNDS = '({x}.clip({low}, {high}) if hasattr({x}, "clip") else min(max({x}, {low}), {high}))'
+# What a bound is written with: no argument may take their names.
+BUILTINS = ("hasattr", "max", "min")
+
+
+def _bounds(x: str, low: str | None, high: str | None) -> str:
+    """Hold a value at its bounds; arrays and columns of a frame have a method for it.
+
+    Examples
+    --------
+    >>> _bounds("x", None, "3.0")
+    '(x.clip(None, 3.0) if hasattr(x, "clip") else min(x, 3.0))'
+    """
+    number = x if low is None else f"max({x}, {low})"
+    number = number if high is None else f"min({number}, {high})"
+    ends = f"{low}" if high is None else f"{low}, {high}"
+    return f'({x}.clip({ends}) if hasattr({x}, "clip") else {number})'
 
 
 def python(poly: Polynomial) -> dict[str, str]:
@@ -47,7 +61,9 @@ def python(poly: Polynomial) -> dict[str, str]:
     <BLANKLINE>
     """
     check_writable(poly)
-    arguments = identifiers(poly.feature_names, reserved=keyword.kwlist)
+    is_bounded = any(coordinate.function.is_bounded for coordinate in poly.inputs.coordinates)
+    reserved = [*keyword.kwlist, *(BUILTINS if is_bounded else ())]
+    arguments = identifiers(poly.feature_names, reserved=reserved)
     functions = function_names(poly)
     return {
         name: _function(poly, name, tree, functions[name], arguments)
@@ -63,7 +79,7 @@ def _function(
         for argument, name in zip(arguments, poly.feature_names, strict=True)
         if argument != name
     ]
-    notation = Notation(repr, arguments.__getitem__, bounds=BOUNDS)
+    notation = Notation(repr, arguments.__getitem__, bounds=_bounds)
     # An argument becomes its own standardised value: no second set of names to keep apart.
     own = {
         arguments[i]: spelled(arguments[i], poly.inputs.coordinates[i], notation)
@@ -72,6 +88,7 @@ def _function(
     steps = [f"{name} = {value}" for name, value in own.items() if name != value]
     text = write(tree, notation, indent=8)
     result = f"return (\n        {text}\n    )" if "\n" in text else f"return {text}"
+    steps = [*setup_of(poly, tree, "python"), *steps]
     comments = [f"# {line}" for line in [*remarks(poly, output), *renamed]]
     body = "".join(f"    {line}\n" for line in [*comments, *steps, result])
     return f"def {function}({', '.join(arguments)}):\n{body}"

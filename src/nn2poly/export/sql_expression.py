@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import check_writable, expressions, used_variables
-from nn2poly.export.writing import Notation, inlined, spelled, write
+from nn2poly.export.writing import Notation, binding, inlined, spelled, write
 from nn2poly.formula.polynomial import Polynomial
 
 
@@ -14,9 +14,13 @@ def _number(value: float) -> str:
     return text if "e" in text else text.removesuffix(".0") + "e0"
 
 
-# CASE leaves NULL as it is, which LEAST and GREATEST of many engines do not.
-BOUNDS = "CASE WHEN {x} < {low} THEN {low} WHEN {x} > {high} THEN {high} ELSE {x} END"
-COMPACT = Notation(_number, str, gap="", language="sql", bounds=f"({BOUNDS})")
+def _bounds(x: str, low: str | None, high: str | None) -> str:
+    # CASE leaves NULL as it is, which LEAST and GREATEST of many engines do not.
+    cases = [f"WHEN {x} {sign} {end} THEN {end}" for sign, end in binding(low, high)]
+    return f"(CASE {' '.join(cases)} ELSE {x} END)"
+
+
+COMPACT = Notation(_number, str, gap="", language="sql", bounds=_bounds)
 
 
 def sql(poly: Polynomial) -> dict[str, str]:

@@ -4,19 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isinf
 
 import numpy as np
 
 from nn2poly.errors import InvalidInputError
-from nn2poly.export.horner import Factored, Monomial, Node, Sum
+from nn2poly.export.horner import Factored, Monomial, Node, Sum, used_variables
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Coordinate
 from nn2poly.inputs.functions import Function, Identity
 
+# Characters of a line: what a page of code shows (taste).
 WIDTH = 96
 # Numbers of more decades than this, up or down, are not multiplied: doubles end at 308.
 MAX_DECADES = 300
-LARGEST = float(np.finfo(np.float64).max)
+# Texts of a value and of its two bounds, None for one that does not bind → text of the value
+# held there.
+Bounds = Callable[[str, str | None, str | None], str]
+
+
+def choice(x: str, low: str | None, high: str | None) -> str:
+    """Hold a value at its bounds by the conditional operator of C and its relatives.
+
+    Examples
+    --------
+    >>> choice("x", None, "3.0"), choice("x", "1.0", "3.0")
+    ('(x > 3.0 ? 3.0 : x)', '(x < 1.0 ? 1.0 : x > 3.0 ? 3.0 : x)')
+    """
+    cases = [f"{x} {sign} {end} ? {end} : " for sign, end in binding(low, high)]
+    return f"({''.join(cases)}{x})"
+
+
+def binding(low: str | None, high: str | None) -> list[tuple[str, str]]:
+    """List the bounds that bind, each with the sign of what lies beyond it.
+
+    Examples
+    --------
+    >>> binding("1.0", None)
+    [('<', '1.0')]
+    """
+    return [(sign, end) for sign, end in (("<", low), (">", high)) if end is not None]
 
 
 @dataclass(frozen=True)
@@ -32,7 +59,7 @@ class Notation:
     language
         Key of the spellings of `nn2poly.inputs.functions`.
     bounds
-        How a value is held at two bounds, with ``{x}``, ``{low}`` and ``{high}``.
+        Gives the text of a value held at its bounds.
 
     Examples
     --------
@@ -45,7 +72,7 @@ class Notation:
     variable: Callable[[int], str]
     gap: str = " "
     language: str = "python"
-    bounds: str = ""
+    bounds: Bounds = choice
 
     def signed(self, value: float) -> str:
         """Spell a number of either sign."""
@@ -74,10 +101,9 @@ def spelled(text: str, coordinate: Coordinate, notation: Notation) -> str:
 def _curved(text: str, function: Function, notation: Notation) -> str:
     """Hold a value at its bounds and apply the function."""
     if function.is_bounded:
-        # The largest double stands for a bound that does not bind.
-        low, high = (min(max(end, -LARGEST), LARGEST) for end in (function.low, function.high))
-        ends = {"low": notation.signed(low), "high": notation.signed(high)}
-        text = notation.bounds.format(x=text, **ends)
+        ends = (function.low, function.high)
+        low, high = (None if isinf(end) else notation.signed(end) for end in ends)
+        text = notation.bounds(text, low, high)
     if isinstance(function, Identity):
         return text
     return spelling_of(function, notation.language).format(x=text)
@@ -86,13 +112,32 @@ def _curved(text: str, function: Function, notation: Notation) -> str:
 def spelling_of(function: Function, language: str) -> str:
     """Look up how a language writes a function."""
     if language not in function.spelling:
-        raise InvalidInputError(
-            f"The function {function.kind!r} of a column cannot be written in {language}.",
-            where="poly.inputs",
-            expected=f"one of {', '.join(function.spelling) or 'no language'}",
-            remedy="export to another language, or convert without that transform",
-        )
+        raise unspelled(function, language)
     return function.spelling[language]
+
+
+def unspelled(function: Function, language: str) -> InvalidInputError:
+    """Say that a language does not know a function, and which ones do."""
+    known = [*function.spelling, *(["onnx"] if function.onnx else [])]
+    return InvalidInputError(
+        f"The function {function.kind!r} of a column cannot be written in {language}.",
+        where="poly.inputs",
+        expected=f"one of {', '.join(known)}" if known else "a function with a spelling",
+        remedy="export to another language, or convert without that transform",
+    )
+
+
+def setup_of(poly: Polynomial, tree: Node, language: str) -> list[str]:
+    """List the lines that a language needs in front, for the functions of columns that occur.
+
+    Examples
+    --------
+    >>> setup_of(Polynomial([[1.0], [2.0]], 1, ["t"]), Monomial(2.0, (0,)), "c")
+    []
+    """
+    functions = [poly.inputs.coordinates[i].function for i in used_variables(tree)]
+    lines = [f.setup[language] for f in functions if language in f.setup]
+    return list(dict.fromkeys(lines))
 
 
 def inlined(poly: Polynomial) -> Polynomial:

@@ -35,7 +35,8 @@ from nn2poly.formula.document import (
 from nn2poly.memory import available_bytes, human_bytes
 
 MANIFEST = "manifest.json"
-# Bytes that are read or written at a time, and the size from which a file is mapped.
+# Bytes that are read or written at a time, and the size from which a file is mapped: below, a
+# read is as quick (taste).
 PIECE_BYTES = 8 * 2**20
 MAPPED_FROM = 2**20
 # The maps whose content `load` has checked: they need not be read again to be trusted.

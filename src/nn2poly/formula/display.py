@@ -17,7 +17,7 @@ from nn2poly.tables import Table
 if TYPE_CHECKING:
     from nn2poly.formula.polynomial import Polynomial
 
-# How many terms a formula shows, and how many outputs.
+# How many terms a formula shows, and how many outputs (taste).
 SHOWN_TERMS = 6
 SHOWN_OUTPUTS = 3
 

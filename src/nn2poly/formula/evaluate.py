@@ -24,7 +24,8 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 
 # Bytes of the features of one batch of rows; monomials of degree Q - 1 in a tile; and the size
-# up to which a polynomial is laid out in tiles once instead of once per batch.
+# up to which a polynomial is laid out in tiles once instead of once per batch. All three are a
+# matter of the cache and of memory.
 BATCH_BYTES = 4 * 2**20
 TILE = 256
 KEPT_BYTES = 64 * 2**20

@@ -17,7 +17,7 @@ from nn2poly.tables import Table
 if TYPE_CHECKING:
     from nn2poly.formula.polynomial import Polynomial
 
-# Rows of a polynomial that are looked at at a time.
+# Rows of a polynomial that are looked at at a time: 2 MB for each output, near the cache.
 PIECE_ROWS = 2**18
 
 

@@ -26,7 +26,10 @@ class Function(ABC):
     """An increasing function of one number, held at its bounds.
 
     ``spelling`` says how each language of `nn2poly.export` writes it, with ``{x}`` for the
-    argument, already held at the bounds. ``onnx`` is the operator that applies it.
+    argument, already held at the bounds; for SymPy it is the name of a function of the library.
+    ``setup`` is a line that a language needs first: ``#include <math.h>`` in C, an import in
+    Python (under a name that begins with an underscore, as no feature's does). ``onnx`` is the
+    operator that applies it.
 
     Parameters
     ----------
@@ -39,6 +42,7 @@ class Function(ABC):
 
     kind: ClassVar[str]
     spelling: ClassVar[Mapping[str, str]] = {}
+    setup: ClassVar[Mapping[str, str]] = {}
     onnx: ClassVar[str] = ""
 
     def __post_init__(self) -> None:

@@ -87,6 +87,7 @@ def _rectifier(name: str, slope: float, fixed: Parameters = ()) -> Activation:
     return Activation(name, function, series, radius, turning, fixed, custom=False)
 
 
+# Klambauer et al. (2017), to double precision.
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 _POLE_OF_SIGMOID = 1j * math.pi
 _POLE_OF_MISH = complex(math.log(2) / 2, 0.75 * math.pi)  # where (1 + exp x)² = -1

@@ -19,7 +19,8 @@ from nn2poly.plots.units import chosen_outputs
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# From this many rows on, counts are drawn instead of points, which would cover each other.
+# From this many rows on, counts are drawn instead of points, which would cover each other
+# (taste).
 MANY_ROWS = 2000
 # How far, in ranges of the network, a polynomial may leave them before rows are cut off (taste).
 REACH = 0.5

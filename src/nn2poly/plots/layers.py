@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Rows that are followed, bins of the potential, share of cases that the band and axis hold (taste).
 MAX_ROWS, BINS, INSIDE = 1000, 50, 0.995
 BAND = (0.05, 0.5, 0.95)
-# The upper part of the Axes is for the density.
+# The upper part of the Axes is for the density (taste).
 DENSITY_FROM = 0.82
 
 

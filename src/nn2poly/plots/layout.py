@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# One and two columns of a journal, in inches; height of a line of small type, of a row's gap.
+# One and two columns of a journal, in inches; height of a line of small type, of a row's gap,
+# and the distance of lines in heights of their type.
 ONE_COLUMN, TWO_COLUMNS = 3.5, 7.0
 LINE_HEIGHT, ROW_GAP = 0.125, 0.07
 LEADING = 1.2

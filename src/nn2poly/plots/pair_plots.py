@@ -20,7 +20,7 @@ from nn2poly.plots.units import in_units
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Letters of a name beside a heatmap; inches of a cell that can hold its number, in the
+# Letters of a name beside a heatmap (taste); inches of a cell that can hold its number, in the
 # type of the figure.
 NAME_WIDTH, READABLE_CELL = 16, 0.27
 

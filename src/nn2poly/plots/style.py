@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from nn2poly.errors import MissingDependencyError
+from nn2poly.errors import require
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -20,6 +20,7 @@ SKY, AMBER, BLACK, GREY, PALE = "#56B4E9", "#E69F00", "#000000", "#767676", "#D9
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY, BLACK)
 POSITIVE, NEGATIVE = BLUE, ORANGE
 
+# Points of type, as journals set their figures: text, ticks and notes.
 TEXT_SIZE, SMALL_SIZE, TINY_SIZE = 8.0, 7.0, 5.0
 RC: Any = {  # its keys are a type that changes with matplotlib's version
     "axes.axisbelow": True,
@@ -61,14 +62,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(draw)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            import matplotlib
-        except ImportError as error:
-            raise MissingDependencyError(
-                "Plots need matplotlib, which is not installed.",
-                where=f"nn2poly.plots.{draw.__name__}",
-                remedy='pip install "nn2poly[plots]"',
-            ) from error
+        matplotlib = require("matplotlib", what=f"plots.{draw.__name__}()", extra="plots")
         with matplotlib.rc_context(RC):
             return draw(*args, **kwargs)
 

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from nn2poly.errors import MissingDependencyError
+from nn2poly.errors import require
 from nn2poly.reporting.contents import Contents
 from nn2poly.reporting.numerals import number, percent, r_squared
 from nn2poly.reporting.payload import to_script
@@ -44,12 +44,7 @@ def render(contents: Contents) -> str:
 
 
 def _environment() -> Any:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingDependencyError(
-            "A report needs Jinja2, which is not installed.", remedy='pip install "nn2poly[report]"'
-        ) from error
+    jinja2 = require("jinja2", what="A report", extra="report")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("nn2poly.reporting"),
         autoescape=True,

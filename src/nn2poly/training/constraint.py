@@ -13,7 +13,7 @@ from nn2poly.errors import InvalidInputError, UnsupportedModelError
 
 # Norm → its exponent.
 NORMS = {"l1": 1, "l2": 2}
-# A neuron whose norm is below this has no direction, and is left as it is.
+# A neuron whose norm is below this has no direction, and is left as it is: float32 ends at 1e-38.
 SMALLEST_NORM = 1e-30
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Protocol
 
-from nn2poly.errors import MissingDependencyError
-
-PACKAGES = ("lightning.pytorch", "pytorch_lightning")
+from nn2poly.errors import require
 
 
 class Attachable(Protocol):
@@ -39,12 +37,6 @@ def attaching_callback(follower: Attachable) -> Any:
 
 
 def _callback_class() -> Any:
-    for name in PACKAGES:
-        try:
-            return import_module(name).Callback
-        except ImportError:
-            continue
-    raise MissingDependencyError(
-        "A Lightning callback needs Lightning, which is not installed.",
-        remedy="pip install lightning",
-    )
+    is_old = find_spec("lightning") is None and find_spec("pytorch_lightning") is not None
+    name = "pytorch_lightning" if is_old else "lightning.pytorch"
+    return require(name, what="A Lightning callback").Callback
