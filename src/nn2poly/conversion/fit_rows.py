@@ -51,13 +51,13 @@ def gather_rows(sample: Sample, most: int) -> FitRows:
 
 
 def _gather(rows: Rows, most: int) -> tuple[FitRows, float]:
-    kept: tuple[FitRows, float] | None = None
+    none = np.zeros(0, dtype=np.intp)
+    kept = FitRows(np.zeros((0, 0)), np.zeros(0), none, none), 1.0
     for batch in rows.to_fit():
         fold = np.repeat(np.arange(FOLDS), np.diff(batch.ends))
         here = FitRows(batch.X, batch.weights, fold, batch.index), 1.0
-        kept = here if kept is None else _merge(kept, here, most)
-    nothing = np.zeros(0), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
-    return kept or (FitRows(np.zeros((0, 0)), *nothing), 1.0)
+        kept = _merge(kept, here, most)
+    return kept
 
 
 def _merge(

@@ -1,0 +1,109 @@
+"""Numbers are held at bounds, so that a formula never runs away."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nn2poly as n2p
+from nn2poly.conversion.bounds import column_bounds
+
+
+def heavy_rows(n=3000, seed=0):
+    """Draw a number, one with Cauchy tails, one with a spike at zero, a flag and a constant."""
+    rng = np.random.default_rng(seed)
+    spike = np.where(rng.random(n) < 0.998, 0.0, rng.uniform(10.0, 20.0, n))
+    flag = rng.integers(0, 2, n).astype(float)
+    columns = [rng.normal(size=n), rng.standard_cauchy(n), spike, flag, np.full(n, 4.0)]
+    return np.column_stack(columns)
+
+
+@pytest.fixture(scope="module")
+def network(make_network):
+    scale = np.array([1.0, 3.0, 5.0, 1.0, 1.0])
+    return make_network(1, (5, 16, 8, 1), "relu", spread=1.5, bias=0.5).recentered(0.0, scale)
+
+
+@pytest.fixture(scope="module")
+def poly(network):
+    return n2p.convert(network, 3, data=heavy_rows())
+
+
+def functions(poly):
+    return [coordinate.function for coordinate in poly.inputs.coordinates]
+
+
+def test_every_number_that_varies_has_bounds_and_nothing_else(poly):
+    found = [function.is_bounded for function in functions(poly)]
+    assert found == [True, True, True, False, False]
+
+
+def test_a_heavy_tail_is_cut_and_a_light_one_keeps_its_range():
+    rng = np.random.default_rng(0)
+    light, heavy = rng.uniform(-1.0, 2.0, 5000), rng.standard_cauchy(5000)
+    assert column_bounds(light, 0.005) == (light.min(), light.max())
+    low, high = column_bounds(heavy, 0.005)
+    assert np.quantile(heavy, 0.005) == low
+    assert np.quantile(heavy, 0.995) == high
+
+
+def test_a_spike_that_holds_nearly_all_rows_does_not_hide_the_others():
+    x = np.zeros(5000)
+    x[:10] = np.arange(10.0, 20.0)
+    low, high = column_bounds(x, 0.005)
+    assert low == 0.0
+    assert high > 18.0
+
+
+@pytest.mark.parametrize("far", [50.0, 1e12, 1e300])
+def test_whatever_comes_the_answer_is_that_of_the_edge(poly, far):
+    row = heavy_rows()[:1]
+    edge, beyond = row.copy(), row.copy()
+    for j, function in enumerate(functions(poly)):
+        if function.is_bounded:
+            edge[0, j], beyond[0, j] = function.high, max(far, 1e4)
+    with pytest.warns(n2p.errors.OutsideRangeWarning, match="held at its edge"):
+        found = poly.predict(beyond)
+    assert np.all(np.isfinite(found))
+    np.testing.assert_allclose(found, poly.predict(edge), rtol=1e-12)
+
+
+def test_without_bounds_it_is_a_plain_polynomial(network):
+    plain = n2p.convert(network, 2, data=heavy_rows(), bounded=False)
+    assert not plain.inputs.are_bounded
+    for method in ({"method": "taylor"}, {"around": np.zeros(5)}):
+        made = n2p.convert(network, 2, **method) if "around" in method else None
+        assert made is None or not made.inputs.are_bounded
+
+
+def test_heavy_tails_do_not_harm_and_higher_orders_do_not_fall(network):
+    X, new = heavy_rows(), heavy_rows(seed=1)
+    truth = network.predict(new)
+    r2 = []
+    for order in (1, 2, 3, 4):
+        guess = n2p.convert(network, order, data=X)._evaluate(new)[:, 0]
+        r2.append(1.0 - np.mean((truth - guess) ** 2) / truth.var())
+    plain = n2p.convert(network, 3, data=X, bounded=False)._evaluate(new)[:, 0]
+    assert r2[2] > 1.0 - np.mean((truth - plain) ** 2) / truth.var()
+    assert np.all(np.diff(r2) > -0.02)
+
+
+def test_rows_with_shuffled_columns_are_followed_too(network, poly):
+    new = heavy_rows(seed=2)
+    rng = np.random.default_rng(0)
+    shuffled = np.column_stack([rng.permutation(column) for column in new.T])
+    held = poly.inputs.curved(shuffled)
+    truth, guess = network.predict(held), poly._evaluate(held)[:, 0]
+    assert 1.0 - np.mean((truth - guess) ** 2) / truth.var() > 0.5
+
+
+def test_bounds_are_kept_in_files_and_in_other_coordinates(poly, tmp_path):
+    X = heavy_rows(50, seed=3)
+    again = n2p.load(poly.save(tmp_path / "poly.json"))
+    assert functions(again) == functions(poly)
+    np.testing.assert_array_equal(again._evaluate(X), poly._evaluate(X))
+    np.testing.assert_allclose(poly.rebase()._evaluate(X), poly._evaluate(X), rtol=1e-9, atol=1e-9)
+
+
+def test_it_says_so_itself(poly):
+    assert "inputs held at their bounds" in repr(poly)
