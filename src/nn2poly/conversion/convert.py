@@ -63,7 +63,7 @@ def convert(
     max_order
         Highest total order Q of the terms, 2 if nothing is said; ``"auto"``, with data, for the
         smallest order that reaches ``target_r2`` on held-out rows. With ``max_terms`` an upper
-        limit: 16 if nothing or ``"auto"`` is said, and no column has a power above 12.
+        limit: 20 if nothing or ``"auto"`` is said, and no column has a power above 16.
     data
         A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
         list, or a function that returns a new iterator); a batch may be a pair (X, weights).
