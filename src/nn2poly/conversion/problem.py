@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.bounds import bounded as bounded_inputs
 from nn2poly.conversion.detection import Detected, declared_columns, detect_columns
 from nn2poly.conversion.fit_rows import FitRows, gather_rows
 from nn2poly.conversion.folds import Sample
+from nn2poly.conversion.input_bounds import bounded as bounded_inputs
 from nn2poly.conversion.reading import read_sample
 from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.network.network import Network

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
-from nn2poly.conversion.bounds import column_bounds
+from nn2poly.conversion.input_bounds import column_bounds
 
 
 def heavy_rows(n=3000, seed=0):
