@@ -151,7 +151,9 @@ def bounds(poly: Polynomial, box: Any = None, *, data: Any = None, splits: int =
     >>> bounds(poly, (0.0, 4.0)).sign, bounds(poly, (0.0, 4.0), splits=20).sign
     (('unknown',), ('positive',))
     """
-    low, high = read_box(poly, box, data)
+    box_low, box_high = read_box(poly, box, data)
+    # A column is held at its bounds: beyond them nothing changes.
+    low, high = poly.inputs.curved(box_low), poly.inputs.curved(box_high)
     cuts = _cuts(splits)
     silent = plain(poly)
     slack = rounding_slack(silent, low, high)
@@ -161,7 +163,7 @@ def bounds(poly: Polynomial, box: Any = None, *, data: Any = None, splits: int =
         bottom, top = (np.array(end) for end in zip(*ends, strict=True))
     else:
         bottom, top = enclose(in_box(silent, low, high))
-    return Bounds(bottom - slack, top + slack, poly.output_names, (low, high))
+    return Bounds(bottom - slack, top + slack, poly.output_names, (box_low, box_high))
 
 
 def monotonicity(
@@ -192,7 +194,7 @@ def monotonicity(
     >>> monotonicity(poly, {"t": (0, 1), "u": (-1, 1)}).directions[:, 0].tolist()
     ['neither', 'neither']
     """
-    low, high = read_box(poly, box, data)
+    low, high = (poly.inputs.curved(end) for end in read_box(poly, box, data))
     cuts = _cuts(splits)
     silent = plain(poly)
     # Changing coordinates once serves all derivatives.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
+from nn2poly.errors import InvalidInputError
 from nn2poly.explain.factor_products import Sums, collected, merged
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable, separable
@@ -14,13 +15,15 @@ from nn2poly.explain.written import check_explained, written
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import parse_term
+from nn2poly.inputs.functions import Identity
 from nn2poly.memory import check_terms
 
 
 def derivative(poly: Polynomial, feature: int | str) -> Polynomial:
     """Differentiate with respect to one feature, in raw units.
 
-    With z = (x - center) / scale, ∂P/∂x_j = (1 / scale_j) ∂P/∂z_j.
+    With z = (x - center) / scale, ∂P/∂x_j = (1 / scale_j) ∂P/∂z_j. Beyond the bounds at which a
+    column is held the true slope is 0; `gradients` says so, this polynomial goes on.
 
     Parameters
     ----------
@@ -44,7 +47,16 @@ def derivative(poly: Polynomial, feature: int | str) -> Polynomial:
     """
     check_explained(poly)
     (j,) = parse_term((feature,), poly.feature_names)
-    unit = poly.inputs.slopes(np.zeros((1, len(poly.feature_names))))[0, j]
+    coordinate = poly.inputs.coordinates[j]
+    if not isinstance(coordinate.function, Identity):
+        raise InvalidInputError(
+            f"The slope along {poly.feature_names[j]!r} is no polynomial.",
+            where="feature",
+            expected="a column that enters as it is",
+            found=coordinate.text(poly.feature_names[j]),
+            remedy="explain.gradients gives the slopes at rows",
+        )
+    unit = 1.0 / coordinate.scale
     rows, values = [], [np.empty((0, len(poly.output_names)))]
     for here, variables in poly.terms.by_degree():
         n, degree = variables.shape

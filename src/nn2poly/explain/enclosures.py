@@ -35,8 +35,7 @@ def in_box(poly: Polynomial, low: FloatArray, high: FloatArray) -> Polynomial:
     middle = low / 2 + high / 2
     # The middle is rounded by ε|x|, much of a narrow box far from 0: reach both ends from it.
     half = np.nextafter(np.maximum(high - middle, middle - low), np.inf)
-    unit = 1 / poly.inputs.slopes(low[None])[0]
-    return poly.rebase(middle, np.maximum(half, THINNEST * unit))
+    return poly.rebase(middle, np.maximum(half, THINNEST * poly.inputs.scale))
 
 
 def enclose(boxed: Polynomial) -> tuple[FloatArray, FloatArray]:
@@ -128,7 +127,7 @@ def rounding_slack(poly: Polynomial, low: FloatArray, high: FloatArray) -> Float
     where = poly.inputs
     ends = np.stack([low, high, low / 2 + high / 2, np.zeros_like(low)])
     left, right, middle, origin = np.abs(where.to_working(ends))
-    unit = where.slopes(ends)[0]
+    unit = 1.0 / where.scale
     # In the polynomial's own coordinates the point is reach + middle, rounded as raw units are.
     farthest = np.maximum(np.maximum(np.abs(low), np.abs(high)) * unit, origin)
     point = np.maximum(left, right) + middle + np.finfo(float).eps * farthest

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arrays import FloatArray
 from nn2poly.formula.polynomial import Polynomial
 
 
@@ -41,6 +42,7 @@ def polynomial_payload(poly: Polynomial) -> dict[str, Any]:
         "outputs": list(poly.output_names),
         "classes": None if poly.classes is None else [str(c) for c in poly.classes],
         "link": poly.link,
+        "bounds": [packed(end) for end in _bounds(poly)],
         "center": packed(poly.center),
         "scale": packed(poly.scale),
         "wide": wide,
@@ -50,6 +52,14 @@ def polynomial_payload(poly: Polynomial) -> dict[str, Any]:
         "sizes": [here.stop - here.start for here, _ in poly.terms.by_degree()],
         "coefficients": packed(poly.coefficients),
     }
+
+
+def _bounds(poly: Polynomial) -> tuple[FloatArray, FloatArray]:
+    """Give the bounds (p,), (p,) at which features are held, the largest double for none."""
+    largest = np.finfo(np.float64).max
+    functions = [coordinate.function for coordinate in poly.inputs.coordinates]
+    low, high = (np.array([getattr(f, end) for f in functions]) for end in ("low", "high"))
+    return np.clip(low, -largest, largest), np.clip(high, -largest, largest)
 
 
 def to_script(data: Any) -> str:

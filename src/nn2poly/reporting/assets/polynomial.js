@@ -1,9 +1,11 @@
-// The polynomial, in double precision: coefficients belong to z = (x - center) / scale.
+// The polynomial, in double precision: coefficients belong to z = (x - center) / scale, with x
+// held at its bounds.
 
 const polynomial = (() => {
   const source = data.polynomial;
   const center = doubles(source.center);
   const scale = doubles(source.scale);
+  const [low, high] = source.bounds.map(doubles);
   const coefficients = doubles(source.coefficients);
   const variables = source.variables.map((text) => integers(text, source.wide));
   const nOutputs = source.outputs.length;
@@ -17,7 +19,7 @@ const polynomial = (() => {
     begins.push(begins[degree] + size);
   });
 
-  const standard = (x) => Float64Array.from(x, (value, j) => (value - center[j]) / scale[j]);
+  const standard = (x) => Float64Array.from(x, (value, j) => (Math.min(Math.max(value, low[j]), high[j]) - center[j]) / scale[j]);
 
   // The variables of a term, in order and repeated.
   function term(place) {
