@@ -8,8 +8,10 @@ import pytest
 import nn2poly as n2p
 from nn2poly.assess import regions
 from nn2poly.assess.regions import MIN_ROWS, MIN_SHARE, WORTH_A_LINE, worst_regions
+from nn2poly.inputs import Column, Inputs
 
 NAMES = ("age", "dose", "time")
+INPUTS = Inputs.of(NAMES)
 
 
 def integers(n, p=3, seed=0, low=0, high=100):
@@ -39,7 +41,7 @@ def noise(n, seed=0):
 def test_a_planted_region_of_one_feature_is_found(feature, sign):
     X = integers(1000)
     bad = X[:, feature] > 79 if sign == ">" else X[:, feature] <= 19
-    found = worst_regions(X, np.where(bad, 5.0, 1.0) * noise(1000), NAMES)
+    found = worst_regions(X, np.where(bad, 5.0, 1.0) * noise(1000), INPUTS)
     assert found[0].description.startswith(f"{NAMES[feature]} {sign} ")
     inside = rows_of(found[0].description, X)
     assert np.mean(bad[inside]) > 0.95
@@ -49,7 +51,7 @@ def test_a_planted_region_of_one_feature_is_found(feature, sign):
 def test_a_planted_corner_of_two_features_is_found():
     X = integers(2000)
     bad = (X[:, 0] > 59) & (X[:, 1] <= 29)
-    worst = worst_regions(X, np.where(bad, 6.0, 1.0) * noise(2000), NAMES)[0]
+    worst = worst_regions(X, np.where(bad, 6.0, 1.0) * noise(2000), INPUTS)[0]
     assert "age > " in worst.description
     assert "dose <= " in worst.description
     assert np.mean(bad[rows_of(worst.description, X)]) > 0.85
@@ -60,7 +62,7 @@ def test_a_region_is_what_its_description_says(seed):
     rng = np.random.default_rng(seed)
     X = integers(800, seed=seed)
     errors = rng.exponential(1.0, 800) * (1 + 3 * (X[:, seed % 3] > 60))
-    found = worst_regions(X, errors, NAMES)
+    found = worst_regions(X, errors, INPUTS)
     overall = np.sqrt(np.mean(errors**2))
     assert found
     for region in found:
@@ -74,7 +76,7 @@ def test_a_region_is_what_its_description_says(seed):
 def test_negative_errors_count_by_their_size():
     X, errors = integers(500), noise(500)
     errors[X[:, 0] > 70] *= 4
-    assert worst_regions(X, -errors, NAMES) == worst_regions(X, errors, NAMES)
+    assert worst_regions(X, -errors, INPUTS) == worst_regions(X, errors, INPUTS)
 
 
 @pytest.mark.parametrize("n", [100, 400, 3000])
@@ -82,7 +84,7 @@ def test_a_region_has_at_least_20_rows_and_5_percent(n):
     X = np.arange(n, dtype=float)[:, None]
     errors = np.ones(n)
     errors[-n // 4 :] = 1000.0
-    found = worst_regions(X, errors, ("t",))
+    found = worst_regions(X, errors, Inputs.of(["t"]))
     assert found
     assert min(region.n_rows for region in found) >= max(MIN_ROWS, int(MIN_SHARE * n))
 
@@ -90,7 +92,7 @@ def test_a_region_has_at_least_20_rows_and_5_percent(n):
 def test_a_few_rows_among_thousands_are_no_region_of_their_own():
     """One row in a hundred is bad; its region has a twentieth of the rows all the same."""
     X = np.arange(8000.0)[:, None]
-    found = worst_regions(X, np.where(X[:, 0] >= 7920, 1000.0, 1.0), ("t",))
+    found = worst_regions(X, np.where(X[:, 0] >= 7920, 1000.0, 1.0), Inputs.of(["t"]))
     assert found
     assert min(region.n_rows for region in found) >= 0.04 * 8000
 
@@ -99,24 +101,49 @@ def test_lines_are_for_parts_that_are_clearly_worse_only():
     X = integers(1000)
     for factor, expected in ((1.1, 0), (3.0, 1)):
         errors = np.where(X[:, 0] > 49, factor, 1.0)
-        found = worst_regions(X, errors, NAMES)
+        found = worst_regions(X, errors, INPUTS)
         assert (len(found) > 0) == bool(expected)
         assert all(region.ratio >= WORTH_A_LINE for region in found)
 
 
 def test_two_values_of_a_column_can_be_told_apart():
     X = (integers(400) > 84).astype(float)
-    worst = worst_regions(X, np.where(X[:, 1] > 0.5, 4.0, 1.0), NAMES)[0]
+    worst = worst_regions(X, np.where(X[:, 1] > 0.5, 4.0, 1.0), INPUTS)[0]
     assert worst.n_rows == X[:, 1].sum()
     assert worst.description.startswith("dose > 0")
+
+
+@pytest.mark.parametrize(("on", "words"), [(True, "is b"), (False, "is not b")])
+def test_a_level_is_called_by_its_column(on, words):
+    draw = integers(600, 1)[:, 0].astype(int)
+    bad = draw < 30
+    X = np.eye(3)[np.where(bad == on, 1, 2 * (draw % 2))]
+    inputs = Inputs((Column.factor("job", "abc"),))
+    worst = worst_regions(X, np.where(bad, 4.0, 0.1), inputs)[0]
+    assert (worst.description, worst.n_rows) == (f"job {words}", bad.sum())
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_binary_column_is_called_by_its_value(on):
+    X = np.where((integers(400) > 69) == on, 2.0, 1.0)
+    columns = tuple(Column(name, "binary", ranges=((1.0, 2.0),)) for name in NAMES)
+    worst = worst_regions(X, np.where((X[:, 1] == 2.0) == on, 4.0, 0.1), Inputs(columns))[0]
+    assert worst.description == f"dose is {2 if on else 1}"
+
+
+def test_other_values_than_the_two_of_a_binary_column_have_a_threshold():
+    X = integers(400, 1, high=3)
+    inputs = Inputs((Column("dose", "binary", ranges=((0.0, 1.0),)),))
+    worst = worst_regions(X, np.where(X[:, 0] == 2.0, 4.0, 0.1), inputs)[0]
+    assert worst.description == "dose > 1"
 
 
 def test_only_so_many_features_are_searched(monkeypatch):
     X = integers(500)
     errors = np.where(X[:, 2] > 79, 5.0, 1.0)
-    assert worst_regions(X, errors, NAMES)[0].description.startswith("time")
+    assert worst_regions(X, errors, INPUTS)[0].description.startswith("time")
     monkeypatch.setattr(regions, "MAX_FEATURES", 2)
-    assert not any("time" in r.description for r in worst_regions(X, errors, NAMES))
+    assert not any("time" in r.description for r in worst_regions(X, errors, INPUTS))
 
 
 # ---- what is not invented ------------------------------------------------------------------------
@@ -124,32 +151,32 @@ def test_only_so_many_features_are_searched(monkeypatch):
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 1e-300, 1e70])
 def test_an_error_that_is_the_same_everywhere_has_no_regions(value):
-    assert worst_regions(integers(300), np.full(300, value), NAMES) == ()
+    assert worst_regions(integers(300), np.full(300, value), INPUTS) == ()
 
 
 def test_few_rows_have_no_regions():
     X = np.arange(39.0)[:, None]
-    assert worst_regions(X, np.where(X[:, 0] > 18, 100.0, 0.1), ("t",)) == ()
+    assert worst_regions(X, np.where(X[:, 0] > 18, 100.0, 0.1), Inputs.of(["t"])) == ()
 
 
 def test_columns_that_do_not_vary_have_no_regions():
     errors = np.random.default_rng(0).exponential(size=300)
-    assert worst_regions(np.ones((300, 3)), errors, NAMES) == ()
+    assert worst_regions(np.ones((300, 3)), errors, INPUTS) == ()
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_noise_on_many_rows_has_no_regions(seed):
     errors = np.random.default_rng(seed).normal(size=5000)
-    assert worst_regions(integers(5000, seed=seed), errors, NAMES) == ()
+    assert worst_regions(integers(5000, seed=seed), errors, INPUTS) == ()
 
 
 @pytest.mark.parametrize("n", [200, 500])
 def test_noise_on_few_rows_seldom_has_regions(n):
     """200 rows are what a calibration on 1000 holds out."""
-    names = tuple("abcdefghij")
+    inputs = Inputs.of(tuple("abcdefghij"))
     invented = sum(
         bool(
-            worst_regions(integers(n, 10, seed), np.random.default_rng(seed).normal(size=n), names)
+            worst_regions(integers(n, 10, seed), np.random.default_rng(seed).normal(size=n), inputs)
         )
         for seed in range(40)
     )
@@ -159,10 +186,10 @@ def test_noise_on_few_rows_seldom_has_regions(n):
 @pytest.mark.parametrize("n", [200, 500])
 def test_a_few_large_errors_anywhere_seldom_make_a_region(n):
     """Noise with heavy tails: one outlier in a leaf must not condemn it."""
-    names = tuple("abcdefghij")
+    inputs = Inputs.of(tuple("abcdefghij"))
     invented = [
         worst_regions(
-            integers(n, 10, seed), np.random.default_rng(seed + 1000).standard_t(3, n), names
+            integers(n, 10, seed), np.random.default_rng(seed + 1000).standard_t(3, n), inputs
         )
         for seed in range(40)
     ]
@@ -171,7 +198,7 @@ def test_a_few_large_errors_anywhere_seldom_make_a_region(n):
 
 def test_a_threshold_is_written_with_the_digits_that_it_needs():
     X = integers(500, 1, low=1_600_000_000, high=1_600_086_400)
-    worst = worst_regions(X, np.where(X[:, 0] > 1_600_070_000, 5.0, 1.0), ("time",))[0]
+    worst = worst_regions(X, np.where(X[:, 0] > 1_600_070_000, 5.0, 1.0), Inputs.of(["time"]))[0]
     assert rows_of(worst.description, X, ("time",)).sum() == worst.n_rows
 
 

@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
+from nn2poly.explain.levels import level_averages
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Column, Inputs
 from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.reporting.controls import controls, typical_row
-from nn2poly.reporting.effectviews import (
-    MAX_INPUTS,
-    effects_payload,
-    level_averages,
-    pair_strengths,
-)
+from nn2poly.reporting.effectviews import MAX_INPUTS, effects_payload, pair_strengths
 from nn2poly.reporting.scatter import scatter_views
 
 
@@ -134,8 +130,7 @@ def test_a_factor_moves_all_its_columns_together(kept):
     poly = random_polynomial(3, 5, 3, kept=kept)
     X = np.random.default_rng(3).normal(size=(40, 5))
     X[:, 1:4] = np.eye(3)[np.arange(40) % 3]
-    control = {"features": [1, 2, 3], "low": [0.0] * 3, "high": [1.0] * 3}
-    found = level_averages(poly, X, control)
+    found = level_averages(poly, X, [1, 2, 3])
     for i in range(3):
         moved = X.copy()
         moved[:, 1:4] = np.eye(3)[i]

@@ -17,7 +17,7 @@ from nn2poly.assess.tails import find_tail, worst_rows
 from nn2poly.assess.verdict import verdict
 from nn2poly.cards import QUANTILES, FidelityCard, OutputFidelity
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import as_matrix, matching_names
+from nn2poly.inputs import Inputs, as_matrix, matching_names
 from nn2poly.links import labels, probabilities
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
@@ -30,7 +30,11 @@ class Approximation(Protocol):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the inputs."""
+        """Names of the features."""
+
+    @property
+    def inputs(self) -> Inputs:
+        """What its columns are."""
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -128,7 +132,7 @@ def make_card(
         per_output=per_output,
         per_order=(*(_level_r2(truth, guess) for guess in by_order[:-1]), r2),
         per_layer=tuple(per_layer),
-        regions=worst_regions(X, size, poly.feature_names),
+        regions=worst_regions(X, size, poly.inputs),
         guarantee=replace(guarantee(error), held_out=held_out, any_use=not r2 < 0.0),
         verdict=bare,
         outside=poly.count_outside(X),

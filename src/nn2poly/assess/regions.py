@@ -8,6 +8,7 @@ from math import ceil, log10
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.inputs import Inputs
 from nn2poly.verdicts import Region
 
 # A description of two conditions can still be read.
@@ -28,11 +29,22 @@ class _Cut:
     threshold: float
     above: bool
 
-    def words(self, names: tuple[str, ...]) -> str:
-        return f"{names[self.feature]} {'>' if self.above else '<='} {self.threshold:.15g}"
+    def words(self, inputs: Inputs, X: FloatArray) -> str:
+        """Say what the cut means on rows (n, p): of indicators which value, else the threshold."""
+        j = self.feature
+        column = inputs.columns[inputs.column_of[j]]
+        low, high = (float(ends[j]) for ends in inputs.ends())
+        # Other values than the two: saying which of them would not be what the cut does.
+        two_values = bool(np.all((X[:, j] == low) | (X[:, j] == high)))
+        if column.kind == "number" or not two_values:
+            return f"{inputs.feature_names[j]} {'>' if self.above else '<='} {self.threshold:.15g}"
+        if column.levels == column.features or column.kind == "binary":
+            return f"{inputs.feature_names[j]} is {high if self.above else low:.15g}"
+        level = column.levels[column.features.index(inputs.feature_names[j])]
+        return f"{column.name} is {level}" if self.above else f"{column.name} is not {level}"
 
 
-def worst_regions(X: FloatArray, errors: FloatArray, names: tuple[str, ...]) -> tuple[Region, ...]:
+def worst_regions(X: FloatArray, errors: FloatArray, inputs: Inputs) -> tuple[Region, ...]:
     """Find the parts of the data where the polynomial is furthest from the network.
 
     Every other row chooses the regions, the rest measure them, so that chance finds none.
@@ -43,11 +55,13 @@ def worst_regions(X: FloatArray, errors: FloatArray, names: tuple[str, ...]) -> 
         Array (n, p) in raw units.
     errors
         Array (n,): error of each row, one number for all outputs.
+    inputs
+        What the columns are: a level is called by its column, ``sex is male``.
 
     Examples
     --------
     >>> x = np.linspace(0, 1, 200)[:, None]
-    >>> region = worst_regions(x, np.where(x[:, 0] > 0.75, 3.0, 0.1), ("rm",))[0]
+    >>> region = worst_regions(x, np.where(x[:, 0] > 0.75, 3.0, 0.1), Inputs.of(["rm"]))[0]
     >>> region.description.startswith("rm > 0.7")
     True
     """
@@ -56,13 +70,13 @@ def worst_regions(X: FloatArray, errors: FloatArray, names: tuple[str, ...]) -> 
         return ()
     squared = (errors / largest) ** 2
     leaves = _grow(X[::2], squared[::2], np.arange(len(X[::2])), (), DEPTH)
-    measured = (_measure(X, squared, cuts, names) for cuts, _ in leaves if cuts)
+    measured = (_measure(X, squared, cuts, inputs) for cuts, _ in leaves if cuts)
     regions = [replace(region, rmse=largest * region.rmse) for region in measured if region]
     return tuple(sorted(regions, key=lambda region: -region.rmse))
 
 
 def _measure(
-    X: FloatArray, squared: FloatArray, cuts: tuple[_Cut, ...], names: tuple[str, ...]
+    X: FloatArray, squared: FloatArray, cuts: tuple[_Cut, ...], inputs: Inputs
 ) -> Region | None:
     """Measure a leaf on the rows that did not choose it; None when it is nothing special."""
     inside = np.ones(len(X), dtype=bool)
@@ -74,7 +88,7 @@ def _measure(
     doubt = float(here.std()) / np.sqrt(len(here))
     if here.mean() < WORTH_A_LINE**2 * overall or here.mean() - overall < CERTAIN * doubt:
         return None
-    words = " and ".join(cut.words(names) for cut in cuts)
+    words = " and ".join(cut.words(inputs, X) for cut in cuts)
     rmse = float(np.sqrt(squared[inside].mean()))
     return Region(words, int(inside.sum()), rmse, rmse / float(np.sqrt(squared.mean())))
 

@@ -15,7 +15,8 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.plots.labels import output_label, wrap
-from nn2poly.plots.layout import Panels, density, describe, panels, result, tidy
+from nn2poly.plots.layout import DENSITY_TO, Panels, density, describe, panels, result, tidy
+from nn2poly.plots.level_effects import draw_levels, effect_places, most_important
 from nn2poly.plots.style import BLACK, BLUE, GREEN, PALE, SMALL_SIZE, sequential, styled
 from nn2poly.plots.units import feature_index, read_rows, thin
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 # Dots of data on a surface, points of a curve and of each side of a surface, contours (taste).
 DOTS, POINTS, GRID, LEVELS = 400, 200, 80, 12
-# Share of the Axes for the density; up to so many values a feature gets a dot at each (taste).
-DENSITY_TO, FEW_VALUES = 0.18, 10
+# Up to so many values a feature gets a dot at each (taste).
+FEW_VALUES = 10
 # Without data and without a calibrated range, a feature runs so many scales around its centre:
 # 95 % of a normal one.
 REACH = 2.0
@@ -34,7 +35,7 @@ REACH = 2.0
 @styled
 def effects(
     poly: Polynomial,
-    feature: int | str | Sequence[int | str],
+    feature: int | str | Sequence[int | str] | None = None,
     *,
     X: Any = None,
     output: int | str = 0,
@@ -47,7 +48,9 @@ def effects(
     poly
         A polynomial.
     feature
-        Name or index; or several of them, one panel each.
+        Name or index; or several of them, one panel each; None: the columns that matter most,
+        at most six. The name of a factor, a column with levels, gives a dot for each level:
+        the average prediction with that level on in every row. This needs X.
     X
         Array or data frame (n, p): the curve runs over the feature's range and is averaged over
         the other features of these rows: `explain.partial_dependence`. None: the others stay
@@ -64,6 +67,8 @@ def effects(
 
     Raises
     ------
+    InvalidInputError
+        When there are levels to draw, but no X.
     UnknownTermError
         When there is no such feature or output.
 
@@ -79,12 +84,16 @@ def effects(
     rows = None if X is None else read_rows(checked, X)
     k = output_index(output, checked.output_names)
     wanted = [feature] if isinstance(feature, str) or not isinstance(feature, Sequence) else feature
-    chosen = [feature_index(each, checked) for each in wanted]
+    drawn = most_important(checked, X) if feature is None else wanted
+    chosen = [effect_places(each, checked) for each in drawn]
     if not chosen:
         raise InvalidInputError("There is no feature to draw.", where="feature", found="none")
     axes = panels(ax, len(chosen), columns=3, height=2.4)
-    for panel, index in zip(axes, chosen, strict=True):
-        _draw_effect(panel, checked, index, k, rows)
+    for panel, (places, column) in zip(axes, chosen, strict=True):
+        if column is None:
+            _draw_effect(panel, checked, places[0], k, rows)
+        else:
+            draw_levels(panel, checked, column, places, k, rows)
     return result(axes)
 
 

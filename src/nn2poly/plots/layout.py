@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ONE_COLUMN, TWO_COLUMNS = 3.5, 7.0
 LINE_HEIGHT, ROW_GAP = 0.125, 0.07
 LEADING = 1.2
+# Share of the Axes for a density (taste).
+DENSITY_TO = 0.18
 # Text that exists before a plot does has the user's settings; names are escaped for these.
 ESCAPED: Any = {"usetex": False, "parse_math": True}
 

@@ -132,6 +132,10 @@ class _Evaluated:
         return self.poly.feature_names
 
     @property
+    def inputs(self) -> Inputs:
+        return self.poly.inputs
+
+    @property
     def output_names(self) -> tuple[str, ...]:
         return self.poly.output_names
 

@@ -11,6 +11,7 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import OutsideRangeWarning
 from nn2poly.explain.anova import anova
 from nn2poly.explain.dependence import partial_dependence
+from nn2poly.explain.levels import level_averages
 from nn2poly.formula.importance import Ranking
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.reporting.payload import packed
@@ -58,7 +59,8 @@ def _value_deviations(poly: Polynomial, ranking: Ranking) -> FloatArray:
 def _average(poly: Polynomial, X: FloatArray, control: dict[str, Any]) -> dict[str, Any]:
     """Average the outputs over the rows at each value ``x``, or with each level of a factor on."""
     if control["kind"] == "levels":
-        return {"y": packed(level_averages(poly, X, control))}
+        levels = (control[name] for name in ("features", "low", "high"))
+        return {"y": packed(level_averages(poly, X, *levels))}
     ends = np.ravel([control["low"], control["high"]])
     wide = control["kind"] == "number"
     grid = np.linspace(control["min"], control["max"], POINTS) if wide else ends[:0]
@@ -66,32 +68,6 @@ def _average(poly: Polynomial, X: FloatArray, control: dict[str, Any]) -> dict[s
     x = np.append(grid, ends)
     curve = partial_dependence(poly, X, control["features"], grid=x)
     return {"x": packed(x), "y": packed(curve.values)}
-
-
-def level_averages(poly: Polynomial, X: FloatArray, control: dict[str, Any]) -> FloatArray:
-    """Average the outputs over the rows with exactly one level of a factor on.
-
-    Moving one 0/1 column of a factor by itself asks about rows with two levels or none; here
-    all columns of the factor move together.
-
-    Returns
-    -------
-    array (n_levels, n_outputs)
-
-    Examples
-    --------
-    >>> poly = Polynomial.from_terms(["a", "b c"], [1.0, 2.0], ["a", "b", "c"])
-    >>> control = {"features": [0, 1], "low": [0.0, 0.0], "high": [1.0, 1.0]}
-    >>> level_averages(poly, np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 5.0]]), control).ravel()
-    array([1., 8.])
-    """
-    columns, moved = control["features"], X.copy()
-    averages = []
-    for level in range(len(columns)):
-        moved[:, columns] = control["low"]
-        moved[:, columns[level]] = control["high"][level]
-        averages.append(poly.outputs_by_order(moved)[-1].mean(axis=0))
-    return np.array(averages)
 
 
 def pair_strengths(

@@ -1,0 +1,109 @@
+"""The panel of a factor in `effects`: one dot per level; and which columns have a panel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nn2poly.arrays import FloatArray
+from nn2poly.errors import InvalidInputError
+from nn2poly.explain.levels import level_averages
+from nn2poly.formula.importance import ranking
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.term_names import parse_term
+from nn2poly.inputs import Column
+from nn2poly.plots.labels import distinct, output_label, wrap
+from nn2poly.plots.layout import DENSITY_TO, as_text, describe, tidy
+from nn2poly.plots.style import BLUE, GREEN, PALE, SMALL_SIZE, TINY_SIZE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Columns drawn when none is named: two rows of panels; letters of a level's name (taste).
+MAX_COLUMNS, NAME_WIDTH = 6, 16
+# Inches of a letter and of a line of ticks, in small type.
+LETTER, LINE = 0.06, 0.125
+
+
+def most_important(poly: Polynomial, X: Any) -> list[str]:
+    """Name the columns that matter most, a factor once, by the order of their features.
+
+    Examples
+    --------
+    >>> most_important(Polynomial([[0.0], [1.0], [-2.0]], 1, ["a", "b"]), None)
+    ['b', 'a']
+    """
+    numbers = poly.inputs.column_of[list(ranking(poly, X).features(poly))].tolist()
+    return [poly.inputs.columns[i].name for i in list(dict.fromkeys(numbers))[:MAX_COLUMNS]]
+
+
+def effect_places(feature: Any, poly: Polynomial) -> tuple[tuple[int, ...], Column | None]:
+    """Find a feature by name or index, or a factor by name: its features, and the factor."""
+    pairs = zip(poly.inputs.columns, poly.inputs.places, strict=True)
+    factors = [(column, places) for column, places in pairs if column.kind == "factor"]
+    # The indices are those of features.
+    extra = [column.name for column, _ in factors] if isinstance(feature, str) else []
+    place = parse_term((feature,), (*poly.feature_names, *extra))[0]
+    if place < poly.n_features:
+        return (place,), None
+    column, places = factors[place - poly.n_features]
+    return places, column
+
+
+def draw_levels(
+    axes: Axes,
+    poly: Polynomial,
+    column: Column,
+    places: tuple[int, ...],
+    output: int,
+    rows: FloatArray | None,
+) -> None:
+    """Draw the average prediction with each level on, over the share of rows that have it.
+
+    Grey are levels that the conversion did not see.
+    """
+    if rows is None:
+        raise InvalidInputError(
+            f"The levels of {column.name!r} need data: predictions are averaged over its rows.",
+            where="X",
+            expected="rows, as an array or a data frame",
+            found="None",
+            remedy=f"pass X=; or draw one level, such as {column.features[0]!r}",
+        )
+    features, (low, high) = list(places), poly.inputs.ends()
+    averages = level_averages(poly, rows, places, low[features], high[features])
+    x = np.arange(len(features))
+    axes.plot(x, averages[:, output], "o", color=BLUE, markersize=4, clip_on=False)
+    axes.set_xlim(-0.5, len(features) - 0.5)
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom - DENSITY_TO * (top - bottom), top)
+    _draw_shares(axes, (rows[:, features] == high[features]).mean(axis=0))
+    for level, seen in enumerate(column.ranges or ()):
+        if seen == (low[features[level]],) * 2:
+            axes.axvspan(level - 0.5, level + 0.5, color=PALE, alpha=0.6, linewidth=0, zorder=0)
+    title = "others averaged over X" if poly.n_features > len(features) else ""
+    describe(axes, x=wrap(column.name, 30, 3), y=output_label(poly, output, length=24), title=title)
+    axes.locator_params(axis="y", nbins=5)
+    tidy(axes)
+    _name_levels(axes, column.levels)
+
+
+def _draw_shares(axes: Axes, shares: FloatArray) -> None:
+    """Draw how many rows have each level, at the bottom, the largest as tall as a density."""
+    heights = (DENSITY_TO - 0.04) * shares / max(float(shares.max()), 1e-300)
+    axes.bar(
+        np.arange(len(shares)), heights, width=0.6, color=GREEN, alpha=0.6, linewidth=0,
+        transform=axes.get_xaxis_transform(),
+    )  # fmt: skip
+
+
+def _name_levels(axes: Axes, levels: tuple[str, ...]) -> None:
+    """Write the levels side by side, or upright where that is too narrow."""
+    names = distinct(levels, NAME_WIDTH)
+    each = float(axes.bbox.width) / axes.figure.dpi / len(names)
+    upright = max(map(len, names)) * LETTER > each
+    size = float(np.clip(SMALL_SIZE * each / LINE, TINY_SIZE, SMALL_SIZE))
+    axes.set_xticks(range(len(names)), names, fontsize=size, rotation=90 if upright else 0)
+    axes.tick_params(axis="x", length=0)
+    as_text(axes)
