@@ -22,7 +22,7 @@ def planted():
         [n2p.Layer(pair, None, square), n2p.Layer([[0.75], [-0.75]], None, skips={0: skip})]
     )
     X = np.random.default_rng(0).normal(size=(500, 8))
-    return net, n2p.convert(net, 2, data=X), X
+    return net, n2p.convert(net, 2, data=X, bounded=False), X
 
 
 def test_the_planted_terms_join_first_and_then_nothing_is_missing(planted):

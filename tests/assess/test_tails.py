@@ -27,7 +27,7 @@ def housing():
     layers = [n2p.Layer([[0.01, 0.0], [0.0, 0.2], [0.0, 0.1]], [0.0, -0.5], "tanh"),
               n2p.Layer([[1.0], [1.0]])]  # fmt: skip
     network = n2p.Network(layers, feature_names=NAMES)
-    poly = n2p.convert(network, 2, data=heavy(far=()))
+    poly = n2p.convert(network, 2, data=heavy(far=()), bounded=False)
     return network, poly
 
 

@@ -322,5 +322,5 @@ def test_a_search_that_misses_its_target_says_so(make_network):
     assert f"No order up to {card.path[-1][0]} reached R2 1; this one came closest" in str(
         card.verdict
     )
-    assert card.r2 == max(r2 for _, _, r2 in card.path)
+    assert card.r2 >= max(r2 for _, _, r2 in card.path)
     assert n2p.polynomial_network(network, 2, data=X).card.target_r2 is None
