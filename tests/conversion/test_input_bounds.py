@@ -26,7 +26,7 @@ def network(make_network):
 
 @pytest.fixture(scope="module")
 def poly(network):
-    return n2p.convert(network, 3, data=heavy_rows())
+    return n2p.convert(network, 3, data=heavy_rows(), bounded=True)
 
 
 def functions(poly):
@@ -81,7 +81,7 @@ def test_heavy_tails_do_not_harm_and_higher_orders_do_not_fall(network):
     truth = network.predict(new)
     r2 = []
     for order in (1, 2, 3, 4):
-        guess = n2p.convert(network, order, data=X)._evaluate(new)[:, 0]
+        guess = n2p.convert(network, order, data=X, bounded=True)._evaluate(new)[:, 0]
         r2.append(1.0 - np.mean((truth - guess) ** 2) / truth.var())
     plain = n2p.convert(network, 3, data=X, bounded=False)._evaluate(new)[:, 0]
     assert r2[2] > 1.0 - np.mean((truth - plain) ** 2) / truth.var()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
-from nn2poly.conversion import refit
+from nn2poly.conversion import plain_refit as refit
 
 LEVELS = 6
 

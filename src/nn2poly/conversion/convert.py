@@ -46,7 +46,7 @@ def convert(
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool = True,
+    bounded: bool | None = None,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -97,9 +97,10 @@ def convert(
         polynomial smaller without changing what it predicts. ``"auto"`` finds them; False
         leaves all as it is; or a list of features, or of lists (the levels of a factor).
     bounded
-        With data and a calibration: numbers are held at the edges of the sample, at quantiles
-        where its tails are heavy, so that the formula stays what it is there whatever comes.
-        False for the plain polynomial everywhere.
+        With data and a calibration: True holds numbers at the edges of the sample, at quantiles
+        where its tails are heavy, so that the formula stays what it is there whatever comes,
+        and refits the terms in orthonormal polynomials. False is the plain polynomial
+        everywhere. None is True with ``max_terms`` and False without.
     progress
         True to show on standard error what a long conversion is doing; or a function that
         takes each line.
@@ -144,7 +145,8 @@ def convert(
     if data is not None:
         task.report("reading the sample")
         folded = binary if out is None else False
-        problem = read_problem(network, data, sample_weight, folded, bounded=bounded)
+        held = max_terms is not None if bounded is None else bounded
+        problem = read_problem(network, data, sample_weight, folded, bounded=held)
         network = problem.network
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
@@ -175,7 +177,7 @@ def polynomial_network(
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool = True,
+    bounded: bool | None = None,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -200,7 +202,7 @@ def polynomial_network(
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
-        problem = read_problem(network, data, sample_weight, binary, bounded=bounded)
+        problem = read_problem(network, data, sample_weight, binary, bounded=bool(bounded))
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
     pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)

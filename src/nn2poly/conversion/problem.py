@@ -87,7 +87,7 @@ def read_problem(
     sample_weight: npt.ArrayLike | None,
     binary: Any = "auto",
     *,
-    bounded: bool = True,
+    bounded: bool = False,
 ) -> Problem:
     """Read the data, once.
 
