@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# What is quick of the core: the loop while you work.
-CORE := $(addprefix tests/,algebra inputs formula network conversion assess explain export)
+# What is quick of the core, without the readers of large frameworks: the loop while you work.
+CORE := $(addprefix tests/,algebra inputs formula conversion assess explain export) \
+	$(addprefix tests/network/test_,network.py activations.py readers.py sklearn_pipelines.py)
 
 .PHONY: demo test test-quick lint format docs bench clean
 .DELETE_ON_ERROR:
@@ -19,7 +20,8 @@ test: $(VENV)/.dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 test-quick: $(VENV)/.dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m "not slow" $(CORE)
+	HYPOTHESIS_PROFILE=quick OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+		$(BIN)/python -m pytest -q -m "not slow" $(CORE)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

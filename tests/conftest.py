@@ -1,5 +1,6 @@
 """What all tests share: seeded properties and small random networks."""
 
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,9 @@ from nn2poly.network.network import Layer, Network
 
 # The same examples in every run, and no clock: a slow machine is not a broken law.
 settings.register_profile("nn2poly", derandomize=True, deadline=None)
-settings.load_profile("nn2poly")
+# Of `make test-quick`: a fifth of the examples.
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=20)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "nn2poly"))
 
 
 @pytest.fixture(scope="session")

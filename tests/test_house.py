@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,11 @@ FRAMEWORKS = {
 }
 
 
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def room_of(module):
     """Give the room of a dotted name; the package itself is the front, its neighbour the paper."""
     parts = module.split(".")
@@ -75,7 +81,7 @@ def imports_of(path):
     """List the dotted names that a file imports, inside functions and for type checking too."""
     here = dotted(path).split(".")
     package = here if path.name == "__init__.py" else here[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -145,7 +151,7 @@ def test_no_cycle_of_modules_import_each_other():
     known = {dotted(path) for path in MODULES}
     graph = {}
     for path in MODULES:
-        body = ast.parse(path.read_text(encoding="utf-8")).body
+        body = tree_of(path).body
         nodes = [node for node in body if isinstance(node, ast.ImportFrom) and node.module]
         names = {node.module for node in nodes}
         names |= {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
@@ -173,7 +179,7 @@ def test_only_numpy_is_imported_at_the_top_of_a_module():
     """Frameworks are imported inside the functions that need them."""
     wrong = []
     for path in MODULES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
@@ -305,7 +311,7 @@ UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
 
 
 def calls_of(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call):
             yield node, ast.unparse(node.func)
 
@@ -356,7 +362,7 @@ def test_no_user_input_is_checked_by_assert():
     wrong = [
         f"{path.name}:{node.lineno}"
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Assert)
     ]
     assert wrong == []

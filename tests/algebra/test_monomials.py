@@ -143,6 +143,7 @@ def test_product_slices_cover_the_whole_table_once(monkeypatch, limit, step, x, 
     )
 
 
+@pytest.mark.slow
 @given(p=st.integers(1, 5), x=st.integers(1, 3), y=st.integers(0, 3), data=st.data())
 def test_any_slice_is_that_part_of_the_table(p, x, y, data):
     n_rows = m.count_degree(p, x)

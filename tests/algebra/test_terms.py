@@ -337,6 +337,7 @@ def test_collecting_nothing_gives_no_terms_with_all_their_columns():
 # --- patterns --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(sets_of_terms())
 def test_patterns_are_the_terms_by_their_exponents(case):
     terms, expected = case

@@ -47,6 +47,7 @@ def constant(k=1, value=2.0):
 # --- the numbers -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.integers(1, 4))
 def test_errors_are_those_of_scikit_learn(seed, n, k):
     net = make_network(seed, k=k)

@@ -68,6 +68,7 @@ def assert_three_forms_agree(pnet, X, seed=0, n_terms=25):
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(
     seed=st.integers(0, 2**32 - 1),

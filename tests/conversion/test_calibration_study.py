@@ -13,6 +13,7 @@ import pytest
 from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import PolynomialFeatures
 
+pytestmark = pytest.mark.slow
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SEEDS = (10, 11, 12)
 # Within this of the rival's R² counts as no worse.

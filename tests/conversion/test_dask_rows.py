@@ -168,6 +168,7 @@ def cluster():
         yield client
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(monkeypatch, cluster, network, frame, expected):
     """Two real workers; one is killed while the second layer is calibrated."""
     victims = list(cluster.run(os.getpid).values())
@@ -194,6 +195,7 @@ def test_a_worker_that_is_killed_changes_nothing(monkeypatch, cluster, network, 
 # ---- what is measured and explained --------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", STREAMS)
 def test_fidelity_of_a_stream_is_that_of_its_rows(network, frame, folder, expected, stream):
     card = n2p.fidelity(network, expected, STREAMS[stream](folder))

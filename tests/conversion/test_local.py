@@ -183,6 +183,7 @@ def test_skips_centres_and_scales_are_part_of_the_network(make_network, name, sk
     assert_is_jet(poly, point, jets(network, point, 3))
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -56,6 +56,7 @@ def sent(monkeypatch):
     return numbers
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_patience")
 @pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
 def test_every_backend_gives_what_each_network_gives_alone(networks, rows, alone, backend):
@@ -89,6 +90,7 @@ def test_small_networks_start_no_process(monkeypatch, networks, rows, alone):
         np.testing.assert_array_equal(one.coefficients, other.coefficients)
 
 
+@pytest.mark.slow
 def test_a_long_conversion_goes_on_here_while_others_begin_elsewhere(
     monkeypatch, networks, rows, alone, sent
 ):

@@ -35,6 +35,7 @@ def assert_three_forms_agree(network, max_order, **options):
     np.testing.assert_allclose(poly.coefficients, expected, rtol=0, atol=1e-10 * size)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 2**32 - 1),
     sizes=st.lists(st.integers(1, 4), min_size=2, max_size=5),

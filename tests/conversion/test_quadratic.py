@@ -60,6 +60,7 @@ def trained(X, y, activation):
 # ---- what it is good for ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [2, 3])
 def test_new_digits_are_followed_better(digits, order):
     network, X, new = digits
@@ -69,6 +70,7 @@ def test_new_digits_are_followed_better(digits, order):
     assert errors[0] < 0.95 * errors[1]
 
 
+@pytest.mark.slow
 def test_the_card_speaks_of_the_whole(digits):
     network, X, new = digits
     found = n2p.polynomial_network(network, 2, data=X)
@@ -77,6 +79,7 @@ def test_the_card_speaks_of_the_whole(digits):
     assert found.card.r2 == pytest.approx(n2p.fidelity(network, found, new).r2, abs=0.02)
 
 
+@pytest.mark.slow
 def test_rare_inputs_are_followed_beyond_the_sample(monkeypatch):
     X, y = load_digits(return_X_y=True)
     scaler = StandardScaler().fit(X)
@@ -94,6 +97,7 @@ def test_rare_inputs_are_followed_beyond_the_sample(monkeypatch):
     assert errors[0] < 0.5 * errors[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [2, 3])
 def test_rows_whose_columns_do_not_go_together_are_followed_no_worse(digits, order):
     network, X, new = digits
@@ -198,6 +202,7 @@ def test_batches_and_partitions_give_the_same(network, pnet):
         np.testing.assert_allclose(found.correction.coefficients, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_unit_of_the_weights_does_not_matter(digits):
     network, X, _ = digits
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
@@ -227,6 +232,7 @@ def test_none_where_nothing_is_left(make_network, order):
     assert n2p.polynomial_network(line, order, data=uniform(100, 3)).correction is None
 
 
+@pytest.mark.slow
 def test_constant_inputs_have_no_part_in_it(digits):
     network, X, _ = digits
     dark = np.flatnonzero(np.ptp(X, axis=0) == 0)

@@ -336,6 +336,7 @@ n2p.convert(n2p.Network(layers), 3, out=sys.argv[1], progress=report)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["poly.npz", "poly"])
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
 def test_a_real_signal_leaves_no_file_that_load_accepts(tmp_path, name, kind):
@@ -374,6 +375,7 @@ def test_a_full_disk_gives_a_clear_error_and_leaves_nothing(tmp_path, pnet, name
 # --- only what matters --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [None, 1, 2, 3])
 @pytest.mark.parametrize("output", [None, 0, "y2"])
 @pytest.mark.parametrize("n", [1, 25, 100_000])

@@ -41,6 +41,7 @@ def in_the_box(seed, low, high, n=400):
 # --- bounds ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(
     seed=st.integers(0, 10**6),
@@ -60,6 +61,7 @@ def test_no_point_of_the_box_leaves_the_bounds(seed, p, order, k, splits):
     assert np.all(values <= found.high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("center", "scale"), [(2000.0, 10.0), (1e9, 1e-3), (-1.7e9, 1.0), (2000.0, 1e-6), (1e15, 1.0)]
 )
@@ -79,6 +81,7 @@ def test_bounds_hold_at_the_corners_of_boxes_far_from_zero(center, scale, splits
             assert ends.max() <= found.high[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("center", "scale"), [(2000.0, 10.0), (1e9, 1e-3), (1e15, 1.0)])
 def test_slopes_and_directions_hold_at_the_corners_of_boxes_far_from_zero(center, scale):
     poly = n2p.Polynomial([[0.0], [0.0], [0.5]], 2, ["year"], center=center, scale=scale)
@@ -131,6 +134,7 @@ def test_more_splits_are_never_wider_and_reach_the_truth():
     np.testing.assert_allclose(widths[-1], 2.0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_splits_tighten_a_polynomial_of_several_variables():
     poly = random_poly(5, 3, 4, 2)
     box = (np.full(3, -1.0), np.full(3, 1.0))
@@ -244,6 +248,7 @@ def test_a_wrong_number_of_splits_is_refused(splits):
 # --- monotonicity ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(
     seed=st.integers(0, 10**6),

@@ -109,6 +109,7 @@ def test_too_many_faces_are_refused_before_they_are_made(monkeypatch):
         centred(form, np.zeros((1, 54)))
 
 
+@pytest.mark.slow
 def test_a_wide_sparse_polynomial_is_explained(rng):
     names = [f"f{i}" for i in range(600)]
     terms = [tuple(rng.choice(600, 4)) for _ in range(400)]
@@ -352,6 +353,7 @@ def test_partial_dependence_and_curves_of_a_tree_equal_repeated_predictions(seed
         np.testing.assert_allclose(both.values[i, j], outputs(moved).mean(axis=0), atol=1e-9)
 
 
+@pytest.mark.slow
 @trees
 def test_friedmans_h_of_a_tree_equals_the_definition(seed, depth):
     form, outputs = tree(seed, depth)

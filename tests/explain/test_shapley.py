@@ -93,6 +93,7 @@ def test_values_equal_the_definition(p, order, n_outputs):
     np.testing.assert_allclose(found.base_values, raw(poly, background).mean(axis=0), atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "order", "n_outputs"), [(8, 3, 1), (6, 4, 3)])
 def test_values_equal_those_of_shap(shap, p, order, n_outputs):
     poly = random_polynomial(1, p, order, n_outputs, **coordinates(2, p))
@@ -167,6 +168,7 @@ def test_symmetry(seed, order):
     np.testing.assert_allclose(found[:, 0], found[:, 1], atol=1e-10)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), weight=st.floats(-3, 3))
 def test_linearity(seed, weight):
@@ -414,6 +416,7 @@ def texts(axes):
     return {label.get_text() for label in axes.get_yticklabels()}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:No data for colormapping", "ignore:.*layout has changed")
 @pytest.mark.parametrize("plot", ["beeswarm", "waterfall", "bar"])

@@ -25,6 +25,7 @@ def default_cells(p):
     return [f"{column}2" for column in columns[:p]]
 
 
+@pytest.mark.slow
 def test_the_formulas_give_the_predictions(case, close):
     poly, X, Y = case
     if poly.n_terms > 150:

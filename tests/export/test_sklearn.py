@@ -202,6 +202,7 @@ NOT_FOR_IT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "options"),
     [(FixedPolynomialRegressor, {}), (FixedPolynomialClassifier, {"link": "sigmoid"})],

@@ -1,12 +1,14 @@
 """SymPy expressions, computed by lambdify."""
 
 import numpy as np
+import pytest
 import sympy
 
 from nn2poly import export
 from nn2poly.formula.polynomial import Polynomial
 
 
+@pytest.mark.slow
 def test_the_expressions_give_the_predictions(case, close):
     poly, X, Y = case
     symbols = [sympy.Symbol(name) for name in poly.feature_names]

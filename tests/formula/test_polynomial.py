@@ -647,6 +647,7 @@ def test_rebasing_changes_nothing_else():
         assert getattr(moved, name) == getattr(poly, name)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.data())
 def test_a_pruned_polynomial_rebases_exactly(seed, n_terms, data):
     poly = random_polynomial(seed, 3, 3, center=0.3, scale=1.5).prune(n_terms)
@@ -716,6 +717,7 @@ def test_truncating_at_no_order_is_refused(order):
     refused(lambda: random_polynomial(0).truncate(order))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40))
 def test_pruning_keeps_the_intercept_and_the_largest_terms(seed, n_terms):
     poly = random_polynomial(seed, p=3, order=3)

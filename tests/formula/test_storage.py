@@ -158,6 +158,7 @@ def test_every_field_comes_back_bit_by_bit(tmp_path, ending):
     assert_identical(n2p.load(str(path)), poly)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 @in_one_folder
 @given(
@@ -172,6 +173,7 @@ def test_any_finite_coefficients_come_back_bit_by_bit(tmp_path, ending, values):
     assert_identical(n2p.load(poly.save(tmp_path / f"poly{ending}")), poly)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 @in_one_folder
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4, unique=True))
@@ -440,6 +442,7 @@ def test_numbers_that_are_not_finite_are_refused_in_json(tmp_path):
 # --- damage ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_file_cut_anywhere_is_refused(tmp_path, ending):
     poly = small_polynomial()
@@ -449,6 +452,7 @@ def test_a_file_cut_anywhere_is_refused(tmp_path, ending):
         assert not assert_refused_or_identical(path, data[:end], poly), end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_flipped_byte_is_refused_or_harmless(tmp_path, ending):
     poly = small_polynomial()
@@ -465,6 +469,7 @@ def test_a_flipped_byte_is_refused_or_harmless(tmp_path, ending):
     assert refusals > 300
 
 
+@pytest.mark.slow
 def test_every_flip_in_the_directory_of_an_archive_is_refused_or_harmless(tmp_path):
     """The directory at the end is not under the digest: positions, sizes, methods, flags."""
     poly = Polynomial([[1.0], [2.0]], 1, ["a"])
@@ -490,6 +495,7 @@ def test_a_changed_coefficient_is_refused_as_a_change(tmp_path, ending):
     assert "damaged or changed" in refused(path).what
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 @in_one_folder
 @given(st.binary(max_size=40), st.integers(0, 10**6), st.integers(0, 40))

@@ -530,6 +530,7 @@ def test_the_remedy_for_unreadable_layers_works():
     assert read(rest).n_features == 3
 
 
+@pytest.mark.slow
 def test_quantised_weights_are_refused():
     model = sequential(layers.Dense(3, "tanh", name="small"), layers.Dense(1))
     for layer in model.layers:
@@ -688,6 +689,7 @@ def as_layer(name):
             "registered_name": None}  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_layer_without_a_rule_is_refused_in_a_file_wherever_it_stands(saved, monkeypatch):
     path = saved(sequential(layers.Dense(3, "tanh"), layers.Dense(1)))
     original = path.read_bytes()

@@ -121,12 +121,14 @@ def check_torch(module, model, X):
     return network
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", EXPORTS.values(), ids=EXPORTS)
 def test_pytorch_exports_are_read(torch_module, options):
     network = check_torch(torch_module, export_torch(torch_module, **options), rows(2))
     assert set(names_of(network)) >= USED
 
 
+@pytest.mark.slow
 def test_free_rows_of_dynamo_are_read(torch_module):
     import torch
 
@@ -135,6 +137,7 @@ def test_free_rows_of_dynamo_are_read(torch_module):
     check_torch(torch_module, model, rows(5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dynamo", [True, False], ids=["dynamo", "TorchScript"])
 @pytest.mark.parametrize(("name", "link"), [("LogSoftmax", "softmax"), ("Sigmoid", "sigmoid")])
 def test_a_pytorch_classifier_keeps_its_link(name, link, dynamo):
@@ -146,6 +149,7 @@ def test_a_pytorch_classifier_keeps_its_link(name, link, dynamo):
     assert (network.link, names_of(network)) == (link, ["tanh", "linear"])
 
 
+@pytest.mark.slow
 def test_pytorch_weights_in_another_file_are_refused_with_the_remedy(tmp_path):
     import torch
     from torch import nn
@@ -383,6 +387,7 @@ def check_keras(keras_model, model):
     assert network.center.all()
 
 
+@pytest.mark.slow
 def test_keras_export_is_read(keras_model, tmp_path):
     keras_model(rows(2))  # Keras exports only a model that was called
     path = tmp_path / "model.onnx"
@@ -390,6 +395,7 @@ def test_keras_export_is_read(keras_model, tmp_path):
     check_keras(keras_model, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dynamo", [True, False], ids=["dynamo", "TorchScript"])
 def test_keras_models_through_pytorch_are_read(keras_model, dynamo):
     check_keras(keras_model, export_torch(keras_model.eval(), dynamo=dynamo))

@@ -183,6 +183,7 @@ def test_a_value_that_doubles_without_end_is_refused(model, monkeypatch):
     assert "more memory" in refusal(model, UnsupportedModelError).what
 
 
+@pytest.mark.slow
 def test_a_layer_too_wide_for_memory_is_refused(model):
     """The weights of a few megabytes would need the square of their number."""
     tensor(model, "w").CopyFrom(numpy_helper.from_array(np.zeros((4_000_000, 3), "f4"), "w"))

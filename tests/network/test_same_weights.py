@@ -26,6 +26,9 @@ import nn2poly as n2p
 # Keras' torch backend asks NumPy for arrays in the old way.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
+# Each of the forms goes through an exporter.
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 SIZES = (4, 6, 5, 3)
 WEIGHTS = [RNG.normal(0.0, 0.3 / np.sqrt(a), (a, b)) for a, b in pairwise(SIZES)]

@@ -126,6 +126,7 @@ def test_three_styles_of_the_same_weights_give_the_same_polynomial(three_styles)
         assert np.array_equal(first.coefficients, other.coefficients)
 
 
+@pytest.mark.slow
 def test_an_exported_program_gives_the_same_network(three_styles):
     first, *others = [
         read_network(torch.export.export(model.eval(), (torch.zeros(5, 3),)))
@@ -197,6 +198,7 @@ def test_all_forms_of_an_activation_are_the_same(key):
         np.testing.assert_array_equal(network.predict(ROWS), networks[0].predict(ROWS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [key for key in ACTIVATIONS if key != "softsign"])
 def test_every_activation_is_read_from_an_exported_program(key):
     model = Between(ACTIVATIONS[key][0]).eval()
@@ -537,6 +539,7 @@ def test_training_and_evaluation_mode_give_the_same_network():
 # --- wrappers --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 def test_a_compiled_or_parallel_model_is_unwrapped():
     model = Between(torch.tanh)
@@ -734,6 +737,7 @@ def test_a_loop_over_layers_with_conditions_needs_no_export():
     assert names(assert_same_outputs(Loop())) == ["relu", "relu", "linear"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
 def test_a_decomposed_program_is_read():
     model = nn.Sequential(

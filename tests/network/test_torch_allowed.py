@@ -67,6 +67,7 @@ def test_the_list_holds_no_dangerous_name():
     assert not [name for name in allowed.FOLDED for part in DANGEROUS if part in name]
 
 
+@pytest.mark.slow
 def test_what_is_not_on_the_list_is_refused_by_name_before_it_runs(monkeypatch):
     ran = []
     monkeypatch.setattr(torch._ops.OpOverload, "__call__", lambda self, *_, **__: ran.append(self))
@@ -248,6 +249,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("decomposed", [False, True])
 @pytest.mark.parametrize("key", MODELS)
