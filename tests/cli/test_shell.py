@@ -128,7 +128,7 @@ def test_the_module_is_the_command(shell, tmp_path):
     run = shell(f"{sys.executable} -m nn2poly --version; nn2poly --version", tmp_path)
     first, second = run.stdout.splitlines()
     assert first == second
-    assert re.fullmatch(r"nn2poly \d+\.\d+\.\d+", first)
+    assert re.fullmatch(r"nn2poly \d+\.\d+\.\d+(\.dev\d+)?", first)
 
 
 @pytest.mark.parametrize("library", ["typer", "rich"])
