@@ -107,3 +107,12 @@ def test_bounds_are_kept_in_files_and_in_other_coordinates(poly, tmp_path):
 
 def test_it_says_so_itself(poly):
     assert "inputs held at their bounds" in repr(poly)
+
+
+def test_a_network_that_is_a_polynomial_stays_what_it_is():
+    square = n2p.network.activations.activation(lambda x: x**2)
+    rng = np.random.default_rng(0)
+    layers = [n2p.Layer(rng.normal(size=(3, 4)), None, square), n2p.Layer(np.ones((4, 1)))]
+    network, X = n2p.Network(layers), rng.uniform(-1.0, 1.0, (500, 3))
+    found = n2p.convert(network, 2, data=X, bounded=True)
+    np.testing.assert_allclose(found.predict(X), network.predict(X), rtol=1e-8, atol=1e-8)

@@ -46,6 +46,8 @@ ROWS_PER_TERM, MIXED, MIXED_WEIGHT = 10, 0.1, 0.3
 SHUFFLED_WEIGHT, SHUFFLED_ROWS = 0.02, 4
 # What a row of a classifier still weighs whose label is certain (design: 0.01).
 CERTAIN, LOST = 0.01, 0.002
+# The refit stays if it lowers the error on rows left out by so much of it, and of the variance.
+GAIN, ROUNDING = 0.01, 1e-9
 # Rows of the design matrix that are worked on at a time, by their bytes.
 BATCH_BYTES = 2**26
 
@@ -94,6 +96,10 @@ class _Choice:
 
     calibrated: bool
     strength: float | None
+
+
+# The calibrated polynomial as it is.
+UNCHANGED = _Choice(calibrated=True, strength=None)
 
 
 def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
@@ -183,7 +189,7 @@ class _Fit:
             asked.append((self._asked(inside), self._shuffled(outside)))
             pairs.append((whole - held + asked[-1][0], held + asked[-1][1]))
         choices = self._choose(pairs, prior, unit)
-        if choices[-1] == _Choice(calibrated=True, strength=None):
+        if choices[-1] == UNCHANGED:
             return None
         return self._fitted(whole + asked[0][0] + asked[0][1], prior, choices)
 
@@ -270,6 +276,12 @@ class _Fit:
                 errors = [h.error(c, unit) for (_, h), c in zip(pairs, fits, strict=True)]
                 tried[choice] = sum(errors), fits
             best = min(tried, key=lambda choice: tried[choice][0])
+            # What the calibration leaves may be rounding: it stays unless something is gained.
+            if (
+                UNCHANGED in tried
+                and tried[best][0] > (1.0 - GAIN) * tried[UNCHANGED][0] - ROUNDING
+            ):
+                best = UNCHANGED
             choices.append(best)
             before = tried[best][1]
         return choices
@@ -279,7 +291,7 @@ class _Fit:
         for strength in STRENGTHS if order else ():
             yield _Choice(calibrated=False, strength=strength)
         if order and order == self.terms.max_order:
-            yield _Choice(calibrated=True, strength=None)
+            yield UNCHANGED
             for strength in STRENGTHS:
                 yield _Choice(calibrated=True, strength=strength)
 
