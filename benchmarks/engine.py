@@ -5,8 +5,10 @@ Run with ``make bench``. Seconds depend on the machine; the ratios are the resul
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,8 @@ RIVAL_ROWS = 2_000
 def main() -> None:
     print(conversion_table(), end="\n\n")
     print(reference_table(), end="\n\n")
-    print(prediction_table())
+    print(prediction_table(), end="\n\n")
+    print(listed_table())
 
 
 def conversion_table() -> Table:
@@ -122,6 +125,54 @@ def prediction_table() -> Table:
         note=f"the last two timed on {RIVAL_ROWS:,} rows and scaled up; their feature matrix for "
         f"all rows would take {8e-9 * PREDICT_ROWS * poly.n_terms:.0f} GB",
     )
+
+
+def listed_table() -> Table:
+    """Time what is done with polynomials of few terms, whatever their order and features."""
+    rows = []
+    for title, poly in listed_polynomials():
+        X = np.random.default_rng(1).uniform(-1, 1, (1_000, poly.n_features))
+        with tempfile.TemporaryDirectory() as folder:
+            tasks: dict[str, Callable[[], Any]] = {
+                "rebase": poly.rebase,
+                "predict": partial(poly.predict, X),
+                "prune": partial(poly.prune, 10),
+                "fold": partial(poly.fold, [[0], [1]]),
+                "save and load": partial(save_and_load, poly, Path(folder) / "poly.npz"),
+            }
+            times = medians(tasks, repeats=3)
+        rows.append((title, poly.n_terms, *(1e3 * seconds for seconds in times.values())))
+    return Table(
+        "Listed terms: milliseconds",
+        ("polynomial", "terms", "rebase", "predict 1,000 rows", "prune", "fold", "save and load"),
+        tuple(rows),
+        note="medians of 3 runs",
+    )
+
+
+def save_and_load(poly: n2p.Polynomial, path: Path) -> None:
+    """Write a file and read it again."""
+    n2p.load(poly.save(path))
+
+
+def listed_polynomials() -> list[tuple[str, n2p.Polynomial]]:
+    """Make additive polynomials of order 8, and one of long terms in 500 features."""
+    rng = np.random.default_rng(0)
+    made = []
+    for p in (20, 40):
+        terms = [(j,) * power for j in range(p) for power in range(1, 9)]
+        made.append((f"additive, order 8, {p} features", p, terms))
+    long = [tuple(sorted(rng.choice(500, 10).tolist())) for _ in range(20)]
+    made.append(("order 10, 500 features", 500, long))
+    return [
+        (
+            title,
+            n2p.Polynomial.from_terms(
+                terms, rng.normal(size=len(terms)), [f"v{j}" for j in range(p)], center=1.0
+            ),
+        )
+        for title, p, terms in made
+    ]
 
 
 if __name__ == "__main__":
