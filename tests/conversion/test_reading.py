@@ -476,3 +476,15 @@ def test_weights_beside_batches_are_refused_with_the_remedy(network):
 def test_weights_without_data_are_refused(make_network):
     with pytest.raises(InvalidInputError):
         n2p.convert(make_network(0), 2, sample_weight=np.ones(50))
+
+
+def test_small_batches_are_walked_a_few_times_whatever_the_conversion_does(network):
+    """Once for their names, once to be gathered; they were walked 14 times."""
+    walks = []
+
+    def batches():
+        walks.append(0)
+        yield from cut(rows(1100), 200)
+
+    n2p.convert(network, 3, data=batches)
+    assert len(walks) <= 3
