@@ -110,3 +110,15 @@ def test_a_factor_is_one_column_of_the_polynomial_named_by_what_its_features_sha
     factor = poly.inputs.columns[2]
     assert (factor.name, factor.levels) == ("color", ("red", "green", "blue"))
     assert poly.inputs.columns[3].kind == "binary"
+
+
+def test_an_indicator_of_a_known_factor_that_has_other_values_is_refused():
+    X = make_data()
+    columns = [n2p.inputs.Column(name) for name in "ab"]
+    columns += [n2p.inputs.Column.factor("c", ["r", "g", "b"]), *map(n2p.inputs.Column, "de")]
+    net = make_network()
+    net = n2p.Network(net.layers, inputs=n2p.inputs.Inputs(tuple(columns)))
+    n2p.convert(net, 2, data=X)
+    X[3, 2] = 0.4
+    with pytest.raises(InvalidInputError, match="has other values"):
+        n2p.convert(net, 2, data=X)

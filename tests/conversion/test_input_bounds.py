@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import nn2poly as n2p
+from nn2poly.conversion import input_bounds
 from nn2poly.conversion.input_bounds import column_bounds
+from nn2poly.inputs.functions import Identity
 
 
 def heavy_rows(n=3000, seed=0):
@@ -116,3 +120,33 @@ def test_a_network_that_is_a_polynomial_stays_what_it_is():
     network, X = n2p.Network(layers), rng.uniform(-1.0, 1.0, (500, 3))
     found = n2p.convert(network, 2, data=X, bounded=True)
     np.testing.assert_allclose(found.predict(X), network.predict(X), rtol=1e-8, atol=1e-8)
+
+
+def test_networks_held_at_other_bounds_are_no_ensemble(poly):
+    inputs = poly.inputs
+    functions = [Identity(-1.0, 1.0), *(c.function for c in inputs.coordinates[1:])]
+    columns = [
+        replace(column, coordinates=(replace(column.coordinates[0], function=function),))
+        for column, function in zip(inputs.columns, functions, strict=True)
+    ]
+    other = replace(poly, inputs=replace(inputs, columns=tuple(columns)))
+    with pytest.raises(n2p.errors.InvalidInputError, match="bounds or functions"):
+        n2p.explain.ensemble([poly, other])
+    assert n2p.explain.ensemble([poly, poly]).mean.inputs.are_bounded
+
+
+def test_a_point_beyond_the_bounds_is_not_compared_with_a_local_polynomial(network, poly):
+    row = heavy_rows()[0].copy()
+    row[1] = 1e6
+    with pytest.raises(n2p.errors.InvalidInputError, match="holds a column at its bound"):
+        n2p.explain.compare_local(network, poly, row)
+
+
+def test_the_rows_of_the_trials_are_spread_over_a_table_in_calendar_order(network, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        input_bounds, "_tightened", lambda held, rows, truth: seen.append(rows.index) or held
+    )
+    n2p.convert(network, 1, data=heavy_rows(9000), bounded=True)
+    assert np.ptp(seen[0]) > 8000
+    assert abs(np.mean(seen[0]) - 4500) < 200

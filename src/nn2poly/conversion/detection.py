@@ -77,6 +77,14 @@ def declared_columns(binary: Any, inputs: Inputs, sample: Sample, summary: Summa
 def _check_factors(inputs: Inputs, found: Occurrences) -> None:
     """Check the factors that are known against the data."""
     for places in inputs.indicators():
+        for j in places:
+            if found.varies[j] and not found.is_binary[j]:
+                raise InvalidInputError(
+                    f"The indicator {inputs.feature_names[j]!r} of a level has other values.",
+                    where="data",
+                    expected="two different values, 0 and 1 as a rule",
+                    remedy="pass the column of levels itself, or its 0/1 columns",
+                )
         _check_exclusive(places, found, inputs.feature_names, "data")
 
 

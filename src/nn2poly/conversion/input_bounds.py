@@ -17,6 +17,7 @@ from nn2poly.algebra.terms import Graded, Listed, Terms
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.basis import design, orthonormal_basis
 from nn2poly.conversion.fit_rows import FitRows
+from nn2poly.conversion.folds import spread
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Identity
 
@@ -47,8 +48,9 @@ def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     held = _with_bounds(inputs, dict(_starts(inputs, rows.X)))
     if len(rows) < 10 * TRIAL_TERMS:
         return held
-    chosen = rows.some(np.arange(min(len(rows), TRIAL_ROWS)))
-    return _tightened(held, chosen, truth[: len(chosen)])
+    # An even choice: the first rows of a table in calendar order are one season.
+    places = np.argsort(spread(np.arange(len(rows))))[:TRIAL_ROWS]
+    return _tightened(held, rows.some(places), truth[places])
 
 
 def _starts(inputs: Inputs, X: FloatArray) -> Iterator[tuple[int, Ends]]:

@@ -148,6 +148,8 @@ def _of_polynomials(
     check_features(polys, labels)
     for what in ("output_names", "link", "classes"):
         check_same([getattr(poly, what) for poly in polys], labels, what.replace("_", " "))
+    functions = [tuple(c.function for c in poly.inputs.coordinates) for poly in polys]
+    check_same(functions, labels, "bounds or functions of the columns")
     middle = _common([poly.center for poly in polys]) if center is None else center
     width = _common([poly.scale for poly in polys]) if scale is None else scale
     moved = [poly.rebase(middle, width) for poly in polys]

@@ -13,6 +13,7 @@ from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.conversion.convert import convert
+from nn2poly.errors import InvalidInputError
 from nn2poly.explain.alignment import check_features
 from nn2poly.explain.summaries import shown
 from nn2poly.explain.written import check_explained, union_of_terms
@@ -121,6 +122,13 @@ def compare_local(
     names = poly.feature_names if network.feature_names is None else None
     local = convert(model, order, around=x0, feature_names=names, output_names=poly.output_names)
     check_features([poly, local], ["poly", "the model"])
+    if np.any(poly.inputs.curved(local.center[None]) != local.center):
+        raise InvalidInputError(
+            "The point lies where the polynomial holds a column at its bound.",
+            where="x0",
+            expected="a point within the bounds of every column, as they enter",
+            remedy="choose a point inside, or convert with bounded=False",
+        )
     everywhere = poly.rebase(local.center, poly.scale)
     here = local.rebase(local.center, poly.scale)
     return LocalComparison(everywhere, here, *union_of_terms([everywhere, here]))

@@ -30,13 +30,14 @@ class Occurrences:
 
     Parameters
     ----------
-    is_binary, high_count, together
-        Arrays (p,), (p,) and (p, p).
+    is_binary, varies, high_count, together
+        Arrays (p,), (p,), (p,) and (p, p).
     n_rows
         Rows that were counted.
     """
 
     is_binary: BoolArray
+    varies: BoolArray
     high_count: FloatArray
     together: FloatArray
     n_rows: int
@@ -44,6 +45,7 @@ class Occurrences:
     def __add__(self, other: Occurrences) -> Occurrences:
         return Occurrences(
             self.is_binary & other.is_binary,
+            self.varies | other.varies,
             self.high_count + other.high_count,
             self.together + other.together,
             self.n_rows + other.n_rows,
@@ -65,7 +67,7 @@ def count_occurrences(
             indicator = (high[chosen] == X[:, chosen]).astype(np.float64)
             count[chosen] += indicator.sum(axis=0)
             together[np.ix_(chosen, chosen)] += indicator.T @ indicator
-    return Occurrences(is_binary, count, together, n_rows)
+    return Occurrences(is_binary, low < high, count, together, n_rows)
 
 
 def group_indicators(inputs: Inputs, found: Occurrences) -> Inputs:
