@@ -22,7 +22,7 @@ import nn2poly as n2p
 from nn2poly import export
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Column, Coordinate, Inputs
-from nn2poly.inputs.functions import FUNCTIONS, Function, Identity
+from nn2poly.inputs.functions import FUNCTIONS, Function, Identity, Log, Log1p, Rank
 
 NAMES = ("x1", "x2", "x3")
 
@@ -68,12 +68,17 @@ def _registered(monkeypatch):
     monkeypatch.setitem(FUNCTIONS, SquareRoot.kind, SquareRoot)
 
 
+RANK = Rank(knots=(-1.5, 0.25, 0.5, 2.0, 9.0), shares=(0.01, 0.1, 0.625, 0.9, 0.99))
 CASES = {
     "identity, bounded": (Identity(-1.0, 2.5), Identity(0.5, 2e5), Identity()),
     "identity, bounded on one side": (Identity(low=0.25), Identity(high=3.0), Identity(-2.0, 3.0)),
     "square root": (SquareRoot(), Identity(), SquareRoot()),
     "square root, bounded": (SquareRoot(0.5, 9.0), SquareRoot(1.0), Identity(high=4.0)),
     "one column": (SquareRoot(0.25, 16.0),),
+    "logarithms": (Log(0.125, 9.0), Log1p(), Log(0.25)),
+    "logarithm of a column": (Log(0.5, 1e6),),
+    "ranks": (RANK, Log1p(-0.5, 11.0), Rank(knots=(-3.0, 2e-3), shares=(0.25, 1.0))),
+    "rank of a column": (RANK,),
 }
 SHAPES = {"dense": None, "sparse": 4}
 
@@ -188,7 +193,18 @@ def from_latex(text):
     text = re.sub(r"x_\{([0-9]+)\}", r"x[\1]", text)
     text = re.sub(r"\\(min|max)", r"np.\1imum", text).replace(",\\,", ",").replace("\\,", "*")
     text = re.sub(r"\^\{([0-9]+)\}", r"**\1", text).replace("{}", "").replace("{-}", "-")
+    text = text.replace("\\log", "np.log").replace("\\operatorname{rank}(x", 'rank["x"](x')
+    text = re.sub(r"rank\[\"x\"\]\(x\[([0-9]+)\]", r"rank[\1](x[\1]", text)
     return text.replace("\\sqrt{", "np.sqrt(").replace("}", ")")
+
+
+def table_of(text):
+    """Read the points that a rank of a formula goes through."""
+    numbers = [
+        float(n)
+        for n in re.findall(r"[-0-9.e]+", re.sub(r" .times 10\^\{(-?[0-9]+)\}", r"e\1", text))
+    ]
+    return lambda x: np.interp(x, numbers[::2], numbers[1::2])
 
 
 def test_latex_read_back_gives_the_predictions(curved):
@@ -197,8 +213,12 @@ def test_latex_read_back_gives_the_predictions(curved):
         body = text.removeprefix("\\begin{aligned}\n").removesuffix("\n\\end{aligned}")
         lines = [line.split("&", 1) for line in body.split(" \\\\\n")]
         own = [pair for pair in lines if pair[0].startswith("z")]
-        total = " ".join(part for left, part in lines if not left.startswith("z"))
-        names = {"np": np, "x": dict(enumerate(X.T, start=1)), "z": {}}
+        begin = next((i for i, pair in enumerate(lines) if pair[0].startswith("\\op")), None)
+        ranks = "".join(left + part for left, part in lines[begin:]) if begin else ""
+        total = " ".join(part for left, part in lines[:begin] if not left.startswith("z"))
+        names = {"np": np, "x": dict(enumerate(X.T, start=1)), "z": {}, "rank": {}}
+        for place, table in re.findall(r"rank\}\(x_\{([0-9])\}\)(.+?)(?=.operatorname|$)", ranks):
+            names["rank"][int(place)] = table_of(table.split("through }")[1])
         for left, part in own:
             place = int(re.search("[0-9]+", left)[0])
             names["z"][place] = eval(from_latex(part), names)

@@ -10,7 +10,7 @@ from itertools import accumulate
 from nn2poly.arguments import listed
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import check_writable, expressions
-from nn2poly.export.writing import Notation, binding, inlined, spelled, write
+from nn2poly.export.writing import Notation, inlined, spelled, write
 from nn2poly.formula.polynomial import Polynomial
 
 # Excel's own limits for a formula.
@@ -27,21 +27,21 @@ def _number(value: float) -> str:
     return repr(value).removesuffix(".0").replace("e", "E")
 
 
-def _bounds(x: str, low: str | None, high: str | None) -> str:
-    """Hold a value at its bounds; MIN and MAX would pass over an empty cell, and join a range.
+def _cases(cases: Sequence[tuple[str, str]], otherwise: str) -> str:
+    """Choose by IF; MIN and MAX would pass over an empty cell, and join a range.
 
     Examples
     --------
-    >>> _bounds("A2", "1", "3")
+    >>> _cases([("A2<1", "1"), ("A2>3", "3")], "A2")
     'IF(A2<1,1,IF(A2>3,3,A2))'
     """
-    text = x
-    for sign, end in reversed(binding(low, high)):
-        text = f"IF({x}{sign}{end},{end},{text})"
+    text = otherwise
+    for condition, value in reversed(cases):
+        text = f"IF({condition},{value},{text})"
     return text
 
 
-COMPACT = Notation(_number, str, gap="", language="excel", bounds=_bounds)
+COMPACT = Notation(_number, str, gap="", language="excel", cases=_cases)
 
 
 def excel(
@@ -50,7 +50,7 @@ def excel(
     """Write each output as an Excel formula.
 
     The formula is in the notation of files and of English Excel (decimal point); it uses no
-    defined names, and no function but IF for the bounds of a column and what columns go through,
+    defined names, and no function but IF for bounds and tables, and what columns go through,
     so that LibreOffice and others read it too. Excel itself
     keeps 15 digits of a number in a formula.
 

@@ -86,6 +86,8 @@ def latex(poly: Polynomial, *, digits: int = 4, width: int = 80) -> dict[str, st
         lines = _sum_lines(symbol(name), parts, digits, width)
         coordinates = poly.inputs.coordinates
         lines += [f"{own[i]} ={{}}& {_definition(raw[i], coordinates[i], digits)}" for i in used]
+        for i in used:
+            lines += _table_lines(raw[i], coordinates[i].function, digits, width)
         body = " \\\\\n".join(lines)
         result[name] = f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
     return result
@@ -173,11 +175,32 @@ def _definition(feature: str, coordinate: Coordinate, digits: int) -> str:
 
 def _curved(text: str, function: Function, digits: int) -> str:
     """Hold a feature at its bounds, those that bind, and apply its function."""
+    if function.points:  # they hold it, in a line of their own
+        return spelling_of(function, "latex").format(x=text)
     for end, name in ((function.low, "max"), (function.high, "min")):
         if not isinf(end):
-            bound = ("-" if end < 0 else "") + _number(abs(end), digits)
+            bound = _signed(end, digits)
             text = rf"\{name}({text},\, {bound})"
     return text if isinstance(function, Identity) else spelling_of(function, "latex").format(x=text)
+
+
+def _table_lines(feature: str, function: Function, digits: int, width: int) -> list[str]:
+    """List the points that a function joins by straight lines, those outside held at the ends."""
+    if not function.points:
+        return []
+    lines, length = [f"{_curved(feature, function, digits)} ={{}}& \\text{{linear through }}"], 24
+    for x, value in function.points:
+        point = rf"({_signed(x, digits)},\, {_signed(value, digits)})\ "
+        if length + _visible(point) > width:
+            lines.append("& ")
+            length = 0
+        lines[-1] += point
+        length += _visible(point)
+    return lines
+
+
+def _signed(value: float, digits: int) -> str:
+    return ("-" if value < 0 else "") + _number(abs(value), digits)
 
 
 def _bracketed(number: str) -> str:

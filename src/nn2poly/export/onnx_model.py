@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from nn2poly.algebra.monomials import first_and_rest, starts
 from nn2poly.algebra.terms import Listed, is_nearly_full, offsets
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, require
 from nn2poly.export.horner import check_polynomial
 from nn2poly.export.writing import unspelled
@@ -186,19 +187,35 @@ def _curved(graph: _Graph, functions: Sequence[Function]) -> str:
         tensor = graph.apply("Min", tensor, graph.constant(high))
     if all(isinstance(function, Identity) for function in functions):
         return tensor
-    columns = []
-    for j, function in enumerate(functions):
-        column = graph.columns(tensor, [j])
-        is_plain = isinstance(function, Identity)
-        columns.append(column if is_plain else graph.apply(_operator(function), column))
+    columns = [_applied(graph, graph.columns(tensor, [j]), f) for j, f in enumerate(functions)]
     return graph.apply("Concat", *columns, axis=1)
 
 
-def _operator(function: Function) -> str:
-    """Give the operator of a function, or refuse one without."""
+def _applied(graph: _Graph, column: str, function: Function) -> str:
+    """Apply a function to a column (n, 1) that is held at its bounds."""
+    if isinstance(function, Identity):
+        return column
+    if function.points:
+        return _between(graph, column, np.array(function.points))
     if not function.onnx:
         raise unspelled(function, "onnx")
-    return function.onnx
+    if function.added:
+        column = graph.apply("Add", column, graph.constant([function.added]))
+    return graph.apply(function.onnx, column)
+
+
+def _between(graph: _Graph, column: str, points: FloatArray) -> str:
+    """Join points (m, 2) by straight lines: each piece adds its slope times what lies on it."""
+    knots, values = points.T
+    inside = graph.apply("Max", column, graph.constant(knots[:-1]))
+    inside = graph.apply("Min", inside, graph.constant(knots[1:]))
+    inside = graph.apply("Sub", inside, graph.constant(knots[:-1]))
+    slopes = np.diff(values) / np.diff(knots)
+    return graph.apply(
+        "Add",
+        graph.apply("MatMul", inside, graph.constant(slopes[:, None])),
+        graph.constant(values[:1]),
+    )
 
 
 def _dense_parts(graph: _Graph, poly: Polynomial, z: str) -> tuple[npt.NDArray[Any], list[str]]:

@@ -1,4 +1,4 @@
-"""Python: a function of floats or NumPy columns that imports nothing."""
+"""Python: a function of floats or NumPy columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def python(poly: Polynomial) -> dict[str, str]:
     """Write each output as the source of a Python function.
 
     ``predict_<output>`` takes one argument per feature, in order: numbers, or NumPy arrays (or
-    pandas columns) of one shape. It needs no import. Arguments are the feature names where
+    pandas columns) of one shape. It needs no import, but NumPy where a column goes through a
+    logarithm or a rank. Arguments are the feature names where
     these are plain identifiers; comments say what the others stand for. Columns of float32 are
     computed in float32; a constant output is one number, whatever the arguments.
 
@@ -79,7 +80,7 @@ def _function(
         for argument, name in zip(arguments, poly.feature_names, strict=True)
         if argument != name
     ]
-    notation = Notation(repr, arguments.__getitem__, bounds=_bounds)
+    notation = Notation(repr, arguments.__getitem__, cases=None, bounds=_bounds)
     # An argument becomes its own standardised value: no second set of names to keep apart.
     own = {
         arguments[i]: spelled(arguments[i], poly.inputs.coordinates[i], notation)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import check_writable, expressions, used_variables
-from nn2poly.export.writing import Notation, binding, inlined, spelled, write
+from nn2poly.export.writing import Notation, inlined, spelled, write
 from nn2poly.formula.polynomial import Polynomial
 
 
@@ -14,13 +16,13 @@ def _number(value: float) -> str:
     return text if "e" in text else text.removesuffix(".0") + "e0"
 
 
-def _bounds(x: str, low: str | None, high: str | None) -> str:
+def _cases(cases: Sequence[tuple[str, str]], otherwise: str) -> str:
     # CASE leaves NULL as it is, which LEAST and GREATEST of many engines do not.
-    cases = [f"WHEN {x} {sign} {end} THEN {end}" for sign, end in binding(low, high)]
-    return f"(CASE {' '.join(cases)} ELSE {x} END)"
+    parts = [f"WHEN {condition} THEN {value}" for condition, value in cases]
+    return f"(CASE {' '.join(parts)} ELSE {otherwise} END)"
 
 
-COMPACT = Notation(_number, str, gap="", language="sql", bounds=_bounds)
+COMPACT = Notation(_number, str, gap="", language="sql", cases=_cases)
 
 
 def sql(poly: Polynomial) -> dict[str, str]:

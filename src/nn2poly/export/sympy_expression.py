@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import isinf
 from typing import Any
 
@@ -10,7 +11,7 @@ from nn2poly.export.horner import Factored, Monomial, Node, expressions, used_va
 from nn2poly.export.writing import spelling_of
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Coordinate
-from nn2poly.inputs.functions import Identity
+from nn2poly.inputs.functions import Function, Identity
 
 
 def sympy(poly: Polynomial) -> dict[str, Any]:
@@ -60,16 +61,34 @@ def sympy(poly: Polynomial) -> dict[str, Any]:
 
 def _spelled(symbol: Any, coordinate: Coordinate, library: Any) -> Any:
     """Give the coordinate of one feature."""
-    function = coordinate.function
+    symbol = _curved(symbol, coordinate.function, library)
+    center, scale = coordinate.center, coordinate.scale
+    shifted = symbol - library.Float(center) if center else symbol
+    return shifted if scale == 1 else shifted / library.Float(scale)
+
+
+def _curved(symbol: Any, function: Function, library: Any) -> Any:
+    """Hold a feature at its bounds and apply its function."""
+    if function.points:
+        return _between(symbol, function, library)
     if not isinf(function.low):
         symbol = library.Max(symbol, library.Float(function.low))
     if not isinf(function.high):
         symbol = library.Min(symbol, library.Float(function.high))
-    if not isinstance(function, Identity):
-        symbol = getattr(library, spelling_of(function, "sympy"))(symbol)
-    center, scale = coordinate.center, coordinate.scale
-    shifted = symbol - library.Float(center) if center else symbol
-    return shifted if scale == 1 else shifted / library.Float(scale)
+    if isinstance(function, Identity):
+        return symbol
+    inner = symbol + library.Float(function.added) if function.added else symbol
+    return getattr(library, spelling_of(function, "sympy"))(inner)
+
+
+def _between(symbol: Any, function: Function, library: Any) -> Any:
+    """Join the points of a table by straight lines, held at the outer two."""
+    points = [tuple(map(library.Float, point)) for point in function.points]
+    (first, low), (_, high) = points[0], points[-1]
+    pieces = [(low, symbol < first)]
+    for (x, value), (end, other) in pairwise(points):
+        pieces.append((value + (other - value) / (end - x) * (symbol - x), symbol < end))
+    return library.Piecewise(*pieces, (high, True))
 
 
 def _build(node: Node, own: dict[int, Any], library: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isinf
 
 import numpy as np
@@ -21,18 +22,19 @@ MAX_DECADES = 300
 # Texts of a value and of its two bounds, None for one that does not bind → text of the value
 # held there.
 Bounds = Callable[[str, str | None, str | None], str]
+# Pairs of a condition and a value, the first that is true counts, and the value else → text.
+Cases = Callable[[Sequence[tuple[str, str]], str], str]
 
 
-def choice(x: str, low: str | None, high: str | None) -> str:
-    """Hold a value at its bounds by the conditional operator of C and its relatives.
+def conditional(cases: Sequence[tuple[str, str]], otherwise: str) -> str:
+    """Choose by the conditional operator of C and its relatives.
 
     Examples
     --------
-    >>> choice("x", None, "3.0"), choice("x", "1.0", "3.0")
-    ('(x > 3.0 ? 3.0 : x)', '(x < 1.0 ? 1.0 : x > 3.0 ? 3.0 : x)')
+    >>> conditional([("x < 1.0", "1.0"), ("x > 3.0", "3.0")], "x")
+    '(x < 1.0 ? 1.0 : x > 3.0 ? 3.0 : x)'
     """
-    cases = [f"{x} {sign} {end} ? {end} : " for sign, end in binding(low, high)]
-    return f"({''.join(cases)}{x})"
+    return f"({''.join(f'{condition} ? {value} : ' for condition, value in cases)}{otherwise})"
 
 
 def binding(low: str | None, high: str | None) -> list[tuple[str, str]]:
@@ -58,8 +60,10 @@ class Notation:
         Goes around signs.
     language
         Key of the spellings of `nn2poly.inputs.functions`.
+    cases
+        Gives the text of a choice between values; None where whole columns have none.
     bounds
-        Gives the text of a value held at its bounds.
+        Gives the text of a value held at its bounds; None to write it as a choice.
 
     Examples
     --------
@@ -72,7 +76,49 @@ class Notation:
     variable: Callable[[int], str]
     gap: str = " "
     language: str = "python"
-    bounds: Bounds = choice
+    cases: Cases | None = conditional
+    bounds: Bounds | None = None
+
+    def held(self, x: str, low: float, high: float) -> str:
+        """Spell a value held at its bounds, those that are finite.
+
+        Examples
+        --------
+        >>> Notation(repr, str).held("x", -1.0, float("inf"))
+        '(x < (-1.0) ? (-1.0) : x)'
+        """
+        ends = [None if isinf(end) else self.signed(end) for end in (low, high)]
+        if self.bounds is not None:
+            return self.bounds(x, *ends)
+        assert self.cases is not None
+        return self.cases([(self._is(x, *pair), pair[1]) for pair in binding(*ends)], x)
+
+    def between(self, x: str, points: Sequence[tuple[float, float]]) -> str:
+        """Spell a function that is linear between points, held at the outer two.
+
+        The last piece comes last: whatever is not a number stays so.
+
+        Examples
+        --------
+        >>> Notation(repr, str).between("x", [(1.0, 0.0), (3.0, 0.5), (4.0, 2.0)])
+        '(x < 1.0 ? 0.0 : x > 4.0 ? 2.0 : x < 3.0 ? 0.0 + 0.25*(x - 1.0) : 0.5 + 1.5*(x - 3.0))'
+        """
+        assert self.cases is not None
+        (first, low), (last, high) = points[0], points[-1]
+        cases = [(self._is(x, "<", self.signed(first)), self.signed(low))]
+        cases += [(self._is(x, ">", self.signed(last)), self.signed(high))]
+        pieces = [self._piece(x, *pair) for pair in pairwise(points)]
+        inner = [self._is(x, "<", self.signed(knot)) for knot, _ in points[1:-1]]
+        return self.cases([*cases, *zip(inner, pieces[:-1], strict=True)], pieces[-1])
+
+    def _is(self, x: str, sign: str, end: str) -> str:
+        return f"{x}{self.gap}{sign}{self.gap}{end}"
+
+    def _piece(self, x: str, begin: tuple[float, float], end: tuple[float, float]) -> str:
+        slope = self.number((end[1] - begin[1]) / (end[0] - begin[0]))
+        sign = "+" if begin[0] < 0 else "-"
+        inner = f"{x}{self.gap}{sign}{self.gap}{self.number(abs(begin[0]))}"
+        return f"{self.signed(begin[1])}{self.gap}+{self.gap}{slope}*({inner})"
 
     def signed(self, value: float) -> str:
         """Spell a number of either sign."""
@@ -100,10 +146,11 @@ def spelled(text: str, coordinate: Coordinate, notation: Notation) -> str:
 
 def _curved(text: str, function: Function, notation: Notation) -> str:
     """Hold a value at its bounds and apply the function."""
-    if function.is_bounded:
-        ends = (function.low, function.high)
-        low, high = (None if isinf(end) else notation.signed(end) for end in ends)
-        text = notation.bounds(text, low, high)
+    if function.points:
+        if notation.cases is not None:
+            return notation.between(text, function.points)
+    elif function.is_bounded:
+        text = notation.held(text, function.low, function.high)
     if isinstance(function, Identity):
         return text
     return spelling_of(function, notation.language).format(x=text)
@@ -111,9 +158,10 @@ def _curved(text: str, function: Function, notation: Notation) -> str:
 
 def spelling_of(function: Function, language: str) -> str:
     """Look up how a language writes a function."""
-    if language not in function.spelling:
+    template = function.template(language)
+    if template is None:
         raise unspelled(function, language)
-    return function.spelling[language]
+    return template
 
 
 def unspelled(function: Function, language: str) -> InvalidInputError:

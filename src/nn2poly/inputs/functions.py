@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import inf, isinf, isnan
+from sys import float_info
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,9 @@ import numpy as np
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.plain import plain_number
+
+# Points of a table, at most: what is still written out in a formula (taste).
+MAX_KNOTS = 64
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,9 @@ class Function(ABC):
     argument, already held at the bounds; for SymPy it is the name of a function of the library.
     ``setup`` is a line that a language needs first: ``#include <math.h>`` in C, an import in
     Python (under a name that begins with an underscore, as no feature's does). ``onnx`` is the
-    operator that applies it.
+    operator that applies it. ``added`` is a number that SymPy and ONNX add to the argument first.
+    ``points`` are those of a function that is linear between them and held at the outer two: SQL,
+    Excel, C, JavaScript, SymPy and ONNX write it from these alone.
 
     Parameters
     ----------
@@ -44,6 +50,7 @@ class Function(ABC):
     spelling: ClassVar[Mapping[str, str]] = {}
     setup: ClassVar[Mapping[str, str]] = {}
     onnx: ClassVar[str] = ""
+    added: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         if isnan(self.low) or isnan(self.high) or not self.low < self.high:
@@ -64,6 +71,15 @@ class Function(ABC):
     @abstractmethod
     def text(self, name: str) -> str:
         """Write it as people read it: ``log(income)``."""
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """The points (x, value) of a function that is linear between them; none for others."""
+        return ()
+
+    def template(self, language: str) -> str | None:
+        """Give the spelling in a language, None where there is none."""
+        return self.spelling.get(language)
 
     @property
     def is_bounded(self) -> bool:
@@ -116,8 +132,195 @@ class Identity(Function):
         return name
 
 
+@dataclass(frozen=True)
+class Log(Function):
+    """The natural logarithm of a positive feature, for sizes and rates with a long tail.
+
+    Examples
+    --------
+    >>> Log(low=1.0).values(np.array([-5.0, 1.0, np.e])), Log().text("pop")
+    (array([0., 0., 1.]), 'log(pop)')
+    """
+
+    # The smallest number of full precision.
+    low: float = float_info.min
+
+    kind: ClassVar[str] = "log"
+    onnx: ClassVar[str] = "Log"
+    setup: ClassVar[Mapping[str, str]] = {
+        "python": "from numpy import log as _log",
+        "c": "#include <math.h>",
+    }
+    spelling: ClassVar[Mapping[str, str]] = {
+        "python": "_log({x})",
+        "c": "log({x})",
+        "javascript": "Math.log({x})",
+        "sql": "LN({x})",
+        "excel": "LN({x})",
+        "latex": r"\log({x})",
+        "sympy": "log",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_low(self.low, 0.0, "log")
+
+    def curve(self, x: FloatArray) -> FloatArray:
+        """Take the logarithm."""
+        return np.log(x)
+
+    def curve_slopes(self, x: FloatArray) -> FloatArray:
+        """Give 1 / x."""
+        return 1.0 / x
+
+    def text(self, name: str) -> str:
+        """Write log(name)."""
+        return f"log({name})"
+
+
+@dataclass(frozen=True)
+class Log1p(Function):
+    """The logarithm of 1 + x, for counts and amounts that may be 0.
+
+    Examples
+    --------
+    >>> Log1p().values(np.array([-5.0, 0.0])), Log1p().text("gain")
+    (array([0., 0.]), 'log1p(gain)')
+    """
+
+    low: float = 0.0
+
+    kind: ClassVar[str] = "log1p"
+    onnx: ClassVar[str] = "Log"
+    added: ClassVar[float] = 1.0
+    setup: ClassVar[Mapping[str, str]] = {
+        "python": "from numpy import log1p as _log1p",
+        "c": "#include <math.h>",
+    }
+    spelling: ClassVar[Mapping[str, str]] = {
+        "python": "_log1p({x})",
+        "c": "log1p({x})",
+        "javascript": "Math.log1p({x})",
+        "sql": "LN(1e0+{x})",
+        "excel": "LN(1+{x})",
+        "latex": r"\log(1 + {x})",
+        "sympy": "log",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_low(self.low, -1.0, "log1p")
+
+    def curve(self, x: FloatArray) -> FloatArray:
+        """Take the logarithm of 1 + x."""
+        return np.log1p(x)
+
+    def curve_slopes(self, x: FloatArray) -> FloatArray:
+        """Give 1 / (1 + x)."""
+        return 1.0 / (1.0 + x)
+
+    def text(self, name: str) -> str:
+        """Write log1p(name)."""
+        return f"log1p({name})"
+
+
+@dataclass(frozen=True)
+class Rank(Function):
+    """The share of a sample below a value, linear between the points of a small table.
+
+    Parameters
+    ----------
+    low, high
+        The outer knots; may be left out.
+    knots, shares
+        The points of the table, both increasing.
+
+    Examples
+    --------
+    >>> rank = Rank(knots=(0.0, 1.0, 10.0), shares=(0.0, 0.5, 1.0))
+    >>> rank.values(np.array([-3.0, 0.5, 5.5, 1e12])), rank.text("income")
+    (array([0.  , 0.25, 0.75, 1.  ]), 'rank(income)')
+    """
+
+    knots: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    kind: ClassVar[str] = "rank"
+    setup: ClassVar[Mapping[str, str]] = {"python": "from numpy import interp as _interp"}
+    spelling: ClassVar[Mapping[str, str]] = {
+        "python": "_interp({x}, {knots}, {shares})",
+        "latex": r"\operatorname{{rank}}({x})",
+    }
+
+    def __post_init__(self) -> None:
+        sizes = (len(self.knots), len(self.shares))
+        if sizes[0] != sizes[1] or not 2 <= sizes[0] <= MAX_KNOTS:
+            raise _bad_table(
+                f"as many knots as shares, 2 to {MAX_KNOTS}", f"{sizes[0]} and {sizes[1]}"
+            )
+        for values in (self.knots, self.shares):
+            if not (np.all(np.isfinite(values)) and np.all(np.diff(values) > 0)):
+                raise _bad_table("finite and increasing numbers", str(values))
+        # Left out, the bounds are the outer knots; a frozen object has no other way to say so.
+        for name, end, knot in (("low", -inf, self.knots[0]), ("high", inf, self.knots[-1])):
+            if getattr(self, name) == end:
+                object.__setattr__(self, name, knot)
+        if (self.low, self.high) != (self.knots[0], self.knots[-1]):
+            raise _bad_table(
+                f"bounds at the outer knots, {self.knots[0]} … {self.knots[-1]}",
+                f"{self.low} … {self.high}",
+            )
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """The table."""
+        return tuple(zip(self.knots, self.shares, strict=True))
+
+    def template(self, language: str) -> str | None:
+        """Give the spelling with the table in it, where that is not written from the points."""
+        text = self.spelling.get(language)
+        if text is None:
+            return None
+        return text.replace("{knots}", str(self.knots)).replace("{shares}", str(self.shares))
+
+    def curve(self, x: FloatArray) -> FloatArray:
+        """Look the share up."""
+        values: FloatArray = np.interp(x, self.knots, self.shares)
+        return values
+
+    def curve_slopes(self, x: FloatArray) -> FloatArray:
+        """Give the slope of the piece that a value lies on; at a knot, of the one to the right."""
+        slopes = np.diff(self.shares) / np.diff(self.knots)
+        pieces = np.searchsorted(self.knots, x, side="right") - 1
+        result: FloatArray = slopes[np.clip(pieces, 0, len(slopes) - 1)]
+        return result
+
+    def text(self, name: str) -> str:
+        """Write rank(name)."""
+        return f"rank({name})"
+
+
+def _check_low(low: float, limit: float, kind: str) -> None:
+    if not low > limit:
+        raise InvalidInputError(
+            f"The function {kind} needs a bound.",
+            where="low",
+            expected=f"a low bound above {limit:g}",
+            found=str(low),
+        )
+
+
+def _bad_table(expected: str, found: str) -> InvalidInputError:
+    return InvalidInputError(
+        "The table of a rank cannot be used.",
+        where="knots and shares",
+        expected=expected,
+        found=found,
+    )
+
+
 IDENTITY = Identity()
-FUNCTIONS: dict[str, type[Function]] = {cls.kind: cls for cls in (Identity,)}
+FUNCTIONS: dict[str, type[Function]] = {cls.kind: cls for cls in (Identity, Log, Log1p, Rank)}
 
 
 def function_from(data: Any) -> Function:
@@ -142,4 +345,7 @@ def function_from(data: Any) -> Function:
     for bound, endless in (("low", -inf), ("high", inf)):
         given = fields.get(bound)
         fields[bound] = endless if given is None else plain_number(given)
+    for name, value in fields.items():
+        if isinstance(value, list):
+            fields[name] = tuple(plain_number(entry) for entry in value)
     return FUNCTIONS[kind](**fields)
