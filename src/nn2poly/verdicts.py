@@ -14,6 +14,8 @@ from nn2poly.arguments import plural
 FAITHFUL, USEFUL, ROUGH = 0.99, 0.95, 0.8
 # Fewer rows than these are counted in the text: a 95 % quantile of them is hardly one (taste).
 FEW_ROWS = 100
+# Columns of which the text says what they enter as (taste).
+SHOWN_ENTRIES = 4
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,14 @@ class Outside:
     n_rows: int
 
 
-Reason = Distance | ClassDistance | Tail | MissedTarget | Region | Outside
+@dataclass(frozen=True)
+class Entering:
+    """The columns that do not enter as they are: pairs of a name and what it enters as."""
+
+    entries: tuple[tuple[str, str], ...]
+
+
+Reason = Distance | ClassDistance | Tail | MissedTarget | Region | Outside | Entering
 # What a file calls them.
 KINDS: dict[str, type[Reason]] = {
     "distance": Distance,
@@ -88,6 +97,7 @@ KINDS: dict[str, type[Reason]] = {
     "missed target": MissedTarget,
     "region": Region,
     "outside": Outside,
+    "entering": Entering,
 }
 _Kind = TypeVar("_Kind", bound=Reason)
 _NAMES = {kind: name for name, kind in KINDS.items()}
@@ -156,6 +166,8 @@ def _reason(data: Mapping[str, Any]) -> Reason:
     fields = {name: value for name, value in data.items() if name != "kind"}
     if "columns" in fields:
         fields["columns"] = tuple(FarColumn(**column) for column in fields["columns"])
+    if "entries" in fields:
+        fields["entries"] = tuple((name, words) for name, words in fields["entries"])
     return KINDS[data["kind"]](**fields)
 
 
@@ -188,7 +200,8 @@ def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
     tail = verdict.reason(Tail)
     without = f"; without the {_worst(tail)} {r2} is {r2_text(tail.r2)}" if tail else ""
     head = f"{_graded(verdict, r2)}: {_finding(verdict)}{without}."
-    sentences = (head, _missed(verdict, r2), _remedy(verdict), _outside(verdict))
+    rest = (_missed(verdict, r2), _remedy(verdict), _outside(verdict), _entering(verdict))
+    sentences = (head, *rest)
     return " ".join(filter(None, sentences))
 
 
@@ -264,6 +277,20 @@ def _outside(verdict: Verdict) -> str:
         lie = "lies" if outside.n_rows == 1 else "lie"
         return f"{outside.n_rows:,} of these rows {lie} outside the range that it was made for."
     return ""
+
+
+def _entering(verdict: Verdict) -> str:
+    found = verdict.reason(Entering)
+    if found is None:
+        return ""
+    verbs = ("enters as", *("as",) * SHOWN_ENTRIES)
+    parts = [
+        f"{n!r} {verb} {words}" for (n, words), verb in zip(found.entries, verbs, strict=False)
+    ]
+    parts = parts[:SHOWN_ENTRIES]
+    more = len(found.entries) - SHOWN_ENTRIES
+    rest = f", and {more:,} more through such functions" if more > 0 else ""
+    return f"{', '.join(parts)}{rest}."
 
 
 def r2_text(r2: float) -> str:

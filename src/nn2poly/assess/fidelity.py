@@ -142,7 +142,8 @@ def make_card(
         target_r2=target_r2,
     )
     tail = find_tail(X, size, r2, trimmed, poly.feature_names)
-    return replace(card, verdict=verdict(card, tail=tail, fitted=fitted))
+    entering = poly.inputs.transforms
+    return replace(card, verdict=verdict(card, tail=tail, fitted=fitted, entering=entering))
 
 
 def mean_r2(truth: FloatArray, guess: FloatArray) -> float:

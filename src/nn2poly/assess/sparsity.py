@@ -78,7 +78,7 @@ class SparsePath:
 
     def table(self) -> Table:
         """List the steps: number of terms, the term that joins, R², and which is best."""
-        names = [term_name(self.poly.terms[i], self.poly.feature_names) for i in self.chosen]
+        names = [term_name(self.poly.terms[i], self.poly.inputs.entry_names) for i in self.chosen]
         rows = tuple(
             (n, names[n - 1], float(r2), "best" if n == self.n_best else "")
             for n, r2 in enumerate(self.r2, start=1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from nn2poly.cards import FidelityCard
 from nn2poly.verdicts import (
     ROUGH,
     ClassDistance,
     Distance,
+    Entering,
     MissedTarget,
     Outside,
     Reason,
@@ -18,7 +19,13 @@ from nn2poly.verdicts import (
 )
 
 
-def verdict(card: FidelityCard, *, tail: Tail | None = None, fitted: bool = False) -> Verdict:
+def verdict(
+    card: FidelityCard,
+    *,
+    tail: Tail | None = None,
+    fitted: bool = False,
+    entering: Mapping[str, str] | None = None,
+) -> Verdict:
     """Say how far to trust the polynomial, and where not.
 
     Parameters
@@ -29,6 +36,8 @@ def verdict(card: FidelityCard, *, tail: Tail | None = None, fitted: bool = Fals
         The few rows that carry the error, if they do.
     fitted
         The rows compared are those that the conversion fitted.
+    entering
+        The columns that do not enter as they are, each with what it enters as.
 
     Examples
     --------
@@ -39,6 +48,8 @@ def verdict(card: FidelityCard, *, tail: Tail | None = None, fitted: bool = Fals
     Faithful (R2 0.995): follows the network to within 4.3 % of its range on 95 % of 40 rows.
     """
     reasons = tuple(_missed(card) if fitted else _reasons(card, tail))
+    if entering:
+        reasons += (Entering(tuple(entering.items())),)
     order = len(card.per_order) - 1
     return Verdict(grade(card.r2, fitted=fitted), card.r2, card.n_rows, fitted, order, reasons)
 

@@ -71,6 +71,14 @@ def convert(
         float,
         typer.Option("--target-r2", metavar="R2", help="What --order auto tries to reach."),
     ] = 0.99,
+    transforms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--transforms",
+            metavar="auto|COL=KIND",
+            help="Let columns enter as log, log1p or rank; may be repeated; auto chooses.",
+        ),
+    ] = None,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FILE", help="Where to write: .json or .npz."),
@@ -102,6 +110,7 @@ def convert(
             around=None if around is None else _row(rows, around),
             taylor_order=taylor_order,
             target_r2=target_r2,
+            transforms=_transforms(transforms or []),
             progress=step,
             feature_names=_feature_names(network, rows),
             output_names=_output_names(network, table.target),
@@ -132,6 +141,21 @@ def _order(text: str) -> int | str:
             found=repr(text),
             remedy="2 or 3 suits most networks",
         ) from None
+
+
+def _transforms(given: list[str]) -> str | dict[str, str] | None:
+    if given == ["auto"]:
+        return "auto"
+    pairs = [text.rpartition("=") for text in given]
+    if wrong := [text for text, pair in zip(given, pairs, strict=True) if not pair[0]]:
+        raise InvalidInputError(
+            "The transforms are not understood.",
+            where="--transforms",
+            expected="auto alone, or a column and its kind",
+            found=repr(wrong[0]),
+            remedy="--transforms income=log --transforms age=rank",
+        )
+    return {name: kind for name, _, kind in pairs} or None
 
 
 def _inputs(frame: Any, data: str, network: Network, table: TableOptions) -> Any:

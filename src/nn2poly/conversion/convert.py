@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_count, check_order
 from nn2poly.assess.fidelity import make_card
-from nn2poly.conversion.expand import Path, calibrate_network, layer_shares
+from nn2poly.conversion.expand import Path, calibrate_network, fit_network, layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem, read_problem
@@ -21,6 +21,7 @@ from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.reading import sample_columns
 from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine, with_deviations
 from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
+from nn2poly.conversion.transforms import check_transforms
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import frame_columns, read_array
@@ -47,6 +48,7 @@ def convert(
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
     bounded: bool | None = None,
+    transforms: str | Mapping[str, str] | None = None,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -100,7 +102,11 @@ def convert(
         With data and a calibration: True holds numbers at the edges of the sample, at quantiles
         where its tails are heavy, so that the formula stays what it is there whatever comes,
         and refits the terms in orthonormal polynomials. False is the plain polynomial
-        everywhere. None is True with ``max_terms`` and False without.
+        everywhere. None is True with ``max_terms`` or ``transforms`` and False without.
+    transforms
+        With data and bounds: columns that enter as ``"log"``, ``"log1p"`` or ``"rank"`` (among
+        the sample's quantiles), by name; or ``"auto"`` to choose for each column what helps on
+        rows left out. The outputs alone are fitted then, not the layers.
     progress
         True to show on standard error what a long conversion is doing; or a function that
         takes each line.
@@ -140,18 +146,23 @@ def convert(
     task = _Task(limit, chosen, refit, target_r2, progress)
     if max_terms is not None:
         max_terms = _check_budget(max_terms, task, keep_layers=keep_layers, out=out)
+    asked = check_transforms(transforms)
+    if asked is not None:
+        _check_fitted(task, bounded, keep_layers=keep_layers, out=out)
     network = _named(read_network(model, after=after), data, feature_names, output_names)
     problem = None
     if data is not None:
         task.report("reading the sample")
         folded = binary if out is None else False
-        held = max_terms is not None if bounded is None else bounded
-        problem = read_problem(network, data, sample_weight, folded, bounded=held)
+        held = (max_terms is not None or asked is not None) if bounded is None else bounded
+        problem = read_problem(network, data, sample_weight, folded, bounded=held, transforms=asked)
         network = problem.network
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
     if max_terms is not None and problem is not None:
         return _sparse(problem, max_terms, task)
+    if problem is not None and asked is not None and problem.is_transformed:
+        return _transformed(problem, task)
     pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)
     if problem is None or out is not None:
         pnet = _with_card(pnet, problem, task, path)
@@ -302,6 +313,34 @@ def _sparse(problem: Problem, max_terms: int, task: _Task) -> Polynomial:
     poly = sparse_polynomial(problem, max_terms, task.order)
     measured = _with_card(poly, problem, task, ())
     return with_deviations(measured, problem)
+
+
+def _transformed(problem: Problem, task: _Task) -> Polynomial:
+    """Fit the terms of transformed columns to the outputs, and measure the fidelity."""
+    poly, path = fit_network(problem, task.order or None, task.target_r2, task.report)
+    return with_deviations(_with_card(poly, problem, task, path), problem)
+
+
+def _check_fitted(
+    task: _Task, bounded: bool | None, *, keep_layers: bool, out: str | FilePath | None
+) -> None:
+    """Refuse transforms beside what they cannot be used with."""
+    if task.method != "calibrated":
+        raise _needs_data("Transforms are chosen and bounded by what a sample shows.")
+    beside = {
+        "bounded=False": bounded is False,
+        "refit=False": not task.refit,
+        "keep_layers=True": keep_layers,
+        f"out={str(out)!r}": out is not None,
+    }
+    if found := [option for option, given in beside.items() if given]:
+        raise InvalidInputError(
+            "Transforms fit the outputs alone, within bounds and in memory.",
+            where="transforms",
+            expected="neither bounded=False, refit=False, keep_layers nor out beside them",
+            found=found[0],
+            remedy=f"leave {found[0].partition('=')[0]} out, or transforms",
+        )
 
 
 def _check_budget(

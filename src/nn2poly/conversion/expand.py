@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.progress import Report
 from nn2poly.conversion.quadratic import add_quadratic
+from nn2poly.conversion.refit import MAX_TERMS, fit_terms
 from nn2poly.conversion.summary import Summary
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.polynomial import Polynomial
 
 Path = tuple[tuple[int, int, float], ...]
 
@@ -50,17 +53,39 @@ def calibrate_network(
     return (fit(order), ()) if order else _search(fit, problem, target)
 
 
+def fit_network(
+    problem: Problem, order: int | None, target_r2: float, report: Report
+) -> tuple[Polynomial, Path]:
+    """Fit the terms of one order to the outputs, or (None) of the smallest that is good enough.
+
+    Returns
+    -------
+    Polynomial, and the orders tried
+    """
+    target = _check_target(target_r2)
+    _check_rows(problem.summary, order)
+
+    def fit(q: int) -> Polynomial:
+        report(f"fitting order {q}")
+        return fit_terms(problem, q)
+
+    return (fit(order), ()) if order else _search(fit, problem, target, MAX_TERMS)
+
+
+_Fitted = TypeVar("_Fitted", Polynomial, PolynomialNetwork)
+
+
 def _search(
-    fit: Callable[[int], PolynomialNetwork], problem: Problem, target: float
-) -> tuple[PolynomialNetwork, Path]:
+    fit: Callable[[int], _Fitted], problem: Problem, target: float, most: int = MAX_AUTO_TERMS
+) -> tuple[_Fitted, Path]:
     """Raise the order until the held-out R² reaches the target; else keep the best."""
     held_out = problem.summary.held_out
     truth = problem.truth(held_out)
-    tried: list[PolynomialNetwork] = []
+    tried: list[_Fitted] = []
     path: list[tuple[int, int, float]] = []
     for order in range(1, MAX_AUTO_ORDER + 1):
         terms = count_terms(problem.network.n_features, order)
-        if tried and terms > MAX_AUTO_TERMS:
+        if tried and terms > most:
             break
         tried.append(fit(order))
         r2 = mean_r2(truth, tried[-1].outputs_by_order(held_out)[-1])

@@ -46,11 +46,18 @@ def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
         Rows to fit, and the network's outputs (n, k) on them.
     """
     held = _with_bounds(inputs, dict(_starts(inputs, rows.X)))
+    places = trial_rows(rows)
+    return held if places is None else _tightened(held, rows.some(places), truth[places])
+
+
+def trial_rows(rows: FitRows) -> IntArray | None:
+    """Choose rows of trial regressions, evenly; None where they are too few for one.
+
+    The first rows of a table in calendar order would be one season.
+    """
     if len(rows) < 10 * TRIAL_TERMS:
-        return held
-    # An even choice: the first rows of a table in calendar order are one season.
-    places = np.argsort(spread(np.arange(len(rows))))[:TRIAL_ROWS]
-    return _tightened(held, rows.some(places), truth[places])
+        return None
+    return np.argsort(spread(np.arange(len(rows))))[:TRIAL_ROWS]
 
 
 def _starts(inputs: Inputs, X: FloatArray) -> Iterator[tuple[int, Ends]]:
@@ -73,7 +80,7 @@ def _with_bounds(inputs: Inputs, ends: dict[int, Ends]) -> Inputs:
 
 def _tightened(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     """Cut further, column by column, where that helps on the rows kept for choices."""
-    error = _trial(inputs, rows, truth)
+    error = trial(inputs, rows, truth)
     best = error(inputs)
     for number, (column, places) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
         x = rows.X[:, places[0]]
@@ -91,7 +98,7 @@ def _tightened(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     return inputs
 
 
-def _trial(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Callable[[Inputs], float]:
+def trial(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Callable[[Inputs], float]:
     """Make a function that tells how well outputs are regressed on bounded inputs."""
     terms = _trial_terms(inputs)
     fit = rows.fold != 0

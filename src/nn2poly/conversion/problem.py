@@ -16,6 +16,8 @@ from nn2poly.conversion.folds import Sample
 from nn2poly.conversion.input_bounds import bounded as bounded_inputs
 from nn2poly.conversion.reading import read_sample
 from nn2poly.conversion.summary import Summary, summarise
+from nn2poly.conversion.transforms import Transforms, transformed
+from nn2poly.inputs import Inputs
 from nn2poly.network.network import Network
 
 # Rows that the terms of a formula are fitted on: ten for each of the most terms (taste).
@@ -38,6 +40,8 @@ class Problem:
         Whether the formula is written in 0/1 indicators, for which u² = u.
     bounded
         Whether numbers are held at bounds.
+    transforms
+        Which of them enter through a function, or that this is to be chosen.
     """
 
     network: Network
@@ -46,25 +50,46 @@ class Problem:
     never: tuple[tuple[int, int], ...]
     folded: bool
     bounded: bool
+    transforms: Transforms | None = None
 
     @cached_property
-    def working(self) -> Network:
-        """The network in coordinates around the rows to fit, knowing the range of all.
-
-        With bounds it is the true network of inputs that are held there.
-        """
-        summary, network = self.summary, self.network
+    def inputs(self) -> Inputs:
+        """The inputs as a formula sees them, around the rows to fit, knowing the range of all."""
+        summary, inputs = self.summary, self.network.inputs
         center, scale = summary.center, summary.scale
         if self.bounded:
-            held_inputs = bounded_inputs(network.inputs, self.fit_rows, self.fit_truth)
-            network = replace(network, inputs=held_inputs)
-            held = network.inputs.curved(self.fit_rows.X)
+            inputs = bounded_inputs(inputs, self.fit_rows, self.fit_truth)
+            if self.transforms is not None:
+                inputs = transformed(
+                    inputs, self.fit_rows, self.fit_truth, summary.seen_low, self.transforms
+                )
+            held = inputs.curved(self.fit_rows.X)
             center, scale = held.mean(axis=0), held.std(axis=0)
         # A feature that does not vary keeps the scale that the network itself gives it.
         flat = (summary.low == summary.high) | (scale <= 1e-12 * np.abs(center))
-        network = network.recentered(center, np.where(flat, self.network.scale, scale))
-        seen = network.inputs.seen(summary.seen_low, summary.seen_high)
-        return replace(network, inputs=seen)
+        inputs = inputs.around(center, np.where(flat, self.network.scale, scale))
+        return inputs.seen(summary.seen_low, summary.seen_high)
+
+    @cached_property
+    def folded_inputs(self) -> Inputs:
+        """The same with indicators as 0 and 1."""
+        inputs = self.inputs
+        chosen = [j for group in inputs.indicators() for j in group] if self.folded else []
+        center, scale = inputs.center.copy(), inputs.scale.copy()
+        low, high = inputs.ends()
+        center[chosen], scale[chosen] = low[chosen], (high - low)[chosen]
+        return inputs.around(center, scale)
+
+    @property
+    def is_transformed(self) -> bool:
+        """Say that a column enters through a function: then no network works in these inputs."""
+        return bool(self.inputs.transforms)
+
+    @cached_property
+    def working(self) -> Network:
+        """The network in these coordinates; with bounds, the true one of inputs held there."""
+        inputs = self.inputs
+        return replace(self.network.recentered(inputs.center, inputs.scale), inputs=inputs)
 
     @cached_property
     def fit_rows(self) -> FitRows:
@@ -88,6 +113,7 @@ def read_problem(
     binary: Any = "auto",
     *,
     bounded: bool = False,
+    transforms: Transforms | None = None,
 ) -> Problem:
     """Read the data, once.
 
@@ -95,7 +121,7 @@ def read_problem(
     ----------
     network
         With its names.
-    data, sample_weight, binary, bounded
+    data, sample_weight, binary, bounded, transforms
         As the user gave them; see `nn2poly.convert`.
     """
     sample = read_sample(data, network, sample_weight)
@@ -107,4 +133,5 @@ def read_problem(
     else:
         detected = declared_columns(binary, network.inputs, sample, summary)
     network = replace(network, inputs=detected.inputs)
-    return Problem(network, sample, summary, detected.never, binary is not False, bounded)
+    folded = binary is not False
+    return Problem(network, sample, summary, detected.never, folded, bounded, transforms)

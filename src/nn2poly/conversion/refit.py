@@ -26,11 +26,15 @@ from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.basis import Basis, design, orthonormal_basis
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.problem import Problem
+from nn2poly.errors import InvalidInputError
+from nn2poly.formula.fold import fold_terms
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
 
 # Terms up to which there is a refit: a Gram matrix of 128 MB, solved in about a second.
 MAX_TERMS = 4_000
+# Terms up to which indicators are folded to see whether fewer are left.
+MAX_FOLDED = 200_000
 # Up to so many rows every fold is left out in turn, else the first alone.
 ALL_FOLDS_ROWS, ALL_FOLDS_TERMS = 2_000, 600
 # Strengths tried, relative to orthonormal terms; 0 as a last one is what there was before.
@@ -124,13 +128,66 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     terms = poly.terms.at(basis.carried(poly.terms))
     prior = _aligned(terms, *basis.products(poly.terms, poly.coefficients))
     fit = _Fit(poly.inputs, basis, terms, problem)
-    found = fit.solve(rows, prior)
-    if poly.link != "identity":
-        found = fit.closer(rows, found, fit.solve(_near_decision(rows, problem), prior), prior)
+    found = fit.best(rows, prior)
     if found is None:
         return poly
     new_terms, values = basis.powers(terms, found)
     return _with_terms(poly, new_terms, values)
+
+
+def fit_terms(problem: Problem, max_order: int) -> Polynomial:
+    """Fit all terms up to an order to the network's outputs, without a calibration before.
+
+    Parameters
+    ----------
+    max_order
+        Total order Q.
+
+    Returns
+    -------
+    Polynomial
+        In the inputs of the problem, which may be functions of the columns.
+    """
+    inputs, rows = problem.folded_inputs, problem.fit_rows
+    terms = _all_terms(problem, max_order)
+    if len(rows) < 2 * max(2, len(np.unique(rows.fold))) or not np.all(
+        np.isfinite(problem.fit_truth)
+    ):
+        raise InvalidInputError(
+            "The terms cannot be fitted to this sample.",
+            where="data",
+            expected="rows, hundreds if possible, on which the network's outputs are finite",
+            found=f"{len(rows):,} rows to fit",
+            remedy="pass more rows, check their units, or convert without transforms",
+        )
+    basis = orthonormal_basis(inputs.to_working(rows.X), rows.weights, max_order)
+    terms = terms.at(basis.carried(terms))
+    fit = _Fit(inputs, basis, terms, problem, calibrated=False)
+    found = fit.best(rows, np.zeros((len(terms), problem.network.n_outputs)))
+    assert found is not None  # nothing to leave as it is
+    powers, values = basis.powers(terms, found)
+    full = len(powers) == count_terms(inputs.n_features, max_order)
+    kept: Terms = Graded(inputs.n_features, max_order) if full else powers
+    return Polynomial(values, terms=kept, inputs=inputs, outputs=problem.network.outputs)
+
+
+def _all_terms(problem: Problem, max_order: int) -> Terms:
+    """Give all terms up to an order that do not vanish; refuse more than can be fitted."""
+    inputs = problem.folded_inputs
+    p, count = inputs.n_features, count_terms(inputs.n_features, max_order)
+    groups = inputs.indicators() if problem.folded else []
+    terms: Terms = Graded(p, max_order)
+    if groups and count <= MAX_FOLDED:
+        terms, _ = fold_terms(terms, np.zeros((count, 1)), groups, problem.never)
+    if len(terms) <= MAX_TERMS:
+        return terms
+    raise InvalidInputError(
+        "A formula with transforms is fitted term by term, and has too many.",
+        where="max_order",
+        expected=f"at most {MAX_TERMS:,} terms",
+        found=f"{len(terms):,} of order {max_order}",
+        remedy="lower max_order, or give a budget: max_terms=300",
+    )
 
 
 def _near_decision(rows: FitRows, problem: Problem) -> FitRows:
@@ -164,12 +221,21 @@ def _with_terms(poly: Polynomial, terms: Listed, values: FloatArray) -> Polynomi
 
 @dataclass(frozen=True)
 class _Fit:
-    """A regression of the outputs on the products of a basis."""
+    """A regression of the outputs on the products of a basis; it may know a calibration."""
 
     inputs: Inputs
     basis: Basis
     terms: Terms
     problem: Problem
+    calibrated: bool = True
+
+    def best(self, rows: FitRows, prior: FloatArray) -> FloatArray | None:
+        """Fit all rows; of a classifier also near the decision, and keep what is closer."""
+        found = self.solve(rows, prior)
+        if self.problem.network.link == "identity":
+            return found
+        near = self.solve(_near_decision(rows, self.problem), prior)
+        return self.closer(rows, found, near, prior)
 
     def solve(self, rows: FitRows, prior: FloatArray) -> FloatArray | None:
         """Choose strengths on rows left out, and fit all rows: coefficients (n_terms, k)."""
@@ -290,7 +356,7 @@ class _Fit:
         yield _Choice(calibrated=False, strength=None if order else 0.0)
         for strength in STRENGTHS if order else ():
             yield _Choice(calibrated=False, strength=strength)
-        if order and order == self.terms.max_order:
+        if self.calibrated and order and order == self.terms.max_order:
             yield UNCHANGED
             for strength in STRENGTHS:
                 yield _Choice(calibrated=True, strength=strength)
@@ -345,7 +411,7 @@ def shuffled_rows(rows: FitRows, inputs: Inputs) -> FitRows:
         order = rng.permutation(len(rows))[: len(some)]
         for place in places:
             X[:, place] = rows.X[order, place]
-    return replace(some, X=inputs.curved(X) if inputs.are_held else X)
+    return replace(some, X=inputs.held(X))
 
 
 def mixed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:

@@ -62,7 +62,7 @@ def sparse_polynomial(problem: Problem, max_terms: int, max_order: int = MAX_ORD
         With all divisors of each of its terms. Where plain powers lose digits, the degree of a
         column is lowered, and a warning says so.
     """
-    inputs = _folded_inputs(problem)
+    inputs = problem.folded_inputs
     highest = min(MAX_DEGREE, max_order)
     for degree in range(highest, 0, -1):
         poly, is_exact = _of_degree(problem, inputs, max_terms, max_order, degree)
@@ -74,16 +74,6 @@ def sparse_polynomial(problem: Problem, max_terms: int, max_order: int = MAX_ORD
             stacklevel=3,
         )
     return poly
-
-
-def _folded_inputs(problem: Problem) -> Inputs:
-    """Give the inputs of the formula: as they are worked with, indicators as 0 and 1."""
-    inputs = problem.working.inputs
-    chosen = [j for group in inputs.indicators() for j in group] if problem.folded else []
-    center, scale = inputs.center.copy(), inputs.scale.copy()
-    low, high = inputs.ends()
-    center[chosen], scale[chosen] = low[chosen], (high - low)[chosen]
-    return inputs.around(center, scale)
 
 
 def _of_degree(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -46,6 +46,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
         target_r2: float = 0.99,
         refit: bool = True,
         binary: str | bool | Iterable[Any] = "auto",
+        transforms: str | Mapping[str, str] | None = None,
         outside: str = "warn",
         random_state: Any = None,
     ) -> None:
@@ -55,6 +56,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self.target_r2 = target_r2
         self.refit = refit
         self.binary = binary
+        self.transforms = transforms
         self.outside = outside
         self.random_state = random_state
 
@@ -79,6 +81,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
             target_r2=self.target_r2,
             refit=self.refit,
             binary=self.binary,
+            transforms=self.transforms,
         )
         self.card_ = self.polynomial_.card
         return self
@@ -155,7 +158,9 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
             and not hasattr(self, "feature_names_in_")
         ):
             names = tuple(map(str, given))
-        terms = [term_name(term, names) for term in poly.terms]
+        pairs = zip(poly.inputs.coordinates, names, strict=True)
+        entries = [coordinate.function.text(name) for coordinate, name in pairs]
+        terms = [term_name(term, entries) for term in poly.terms]
         if poly.n_outputs == 1:
             return np.array(terms, dtype=object)
         return np.array([f"{out}: {t}" for out in poly.output_names for t in terms], dtype=object)

@@ -31,7 +31,7 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
         reads. None: one tanh layer of 50 neurons on standardised inputs.
     max_order
         Order of the polynomial, or ``"auto"``.
-    method, target_r2, refit, binary
+    method, target_r2, refit, binary, transforms
         As in `nn2poly.convert`.
     outside
         Rows outside the range of the training inputs, where a polynomial can go astray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nn2poly.arguments import plural
+from nn2poly.arguments import listed, plural
 from nn2poly.arrays import IntArray
 from nn2poly.formula import ranking
 from nn2poly.formula.term_names import term_name
@@ -31,8 +31,12 @@ def units(poly: Polynomial) -> str:
     >>> units(Polynomial([[0.0], [1.0]], 1, ["t"]))
     'coefficients per raw unit'
     """
-    if all(coordinate.is_plain for coordinate in poly.inputs.coordinates):
-        return "coefficients per raw unit"
+    coordinates = poly.inputs.coordinates
+    if all(coordinate.center == 0.0 and coordinate.scale == 1.0 for coordinate in coordinates):
+        pairs = zip(poly.inputs.entry_names, poly.feature_names, strict=True)
+        curved = [entry for entry, name in pairs if entry != name]
+        also = f", and per unit of {listed(curved, str)}" if curved else ""
+        return f"coefficients per raw unit{also}"
     return "coefficients per scaled unit, (x - center) / scale; .rebase() gives raw units"
 
 
@@ -63,7 +67,7 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     for place, value in zip(places.tolist(), values, strict=True):
         term = poly.terms[place]
         sign = "-" if value < 0 else "+"
-        name = f" {term_name(term, poly.feature_names)}" if term else ""
+        name = f" {term_name(term, poly.inputs.entry_names)}" if term else ""
         parts.append(f"{sign} {abs(value):.4g}{name}")
     text = " ".join(parts).removeprefix("+ ") or "0"
     rest = poly.n_terms - len(places)
@@ -76,7 +80,7 @@ def ranked(poly: Polynomial, places: IntArray) -> Table:
     found = ranking.ranked_table(
         poly.terms,
         (places, poly.coefficients[places]),
-        poly.feature_names,
+        poly.inputs.entry_names,
         poly.output_names,
         title=f"{len(places)} largest of {poly.n_terms:,} terms",
         note=units(poly),

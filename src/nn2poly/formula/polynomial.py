@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from nn2poly.algebra.graded import Blocks
 from nn2poly.algebra.substitution import substitute, substitute_listed
-from nn2poly.algebra.terms import Graded, Listed, Terms, collect
+from nn2poly.algebra.terms import Graded, Listed, Term, Terms, collect
 from nn2poly.arguments import check_alone, check_count, check_order, real_array
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import FidelityCard
@@ -351,13 +351,13 @@ class Polynomial:
         output
             Index or name of the output.
         """
-        indices = parse_term(term, self.feature_names)
+        indices = self._parsed(term)
         column = output_index(output, self.output_names)
         try:
             return float(self.coefficients[self.terms.index(indices), column])
         except ValueError:
             raise UnknownTermError(
-                f"This polynomial has no term {term_name(indices, self.feature_names)!r}.",
+                f"This polynomial has no term {term_name(indices, self.inputs.entry_names)!r}.",
                 expected=f"order at most {self.max_order}"
                 + (f", among the {self.n_terms} terms kept" if self._is_listed else ""),
                 found=f"order {len(indices)}",
@@ -365,8 +365,20 @@ class Polynomial:
             ) from None
 
     def term_names(self) -> list[str]:
-        """Spell the terms as scikit-learn does: ``1``, ``rm``, ``rm^2``, ``rm lstat``."""
-        return [term_name(term, self.feature_names) for term in self.terms]
+        """Spell the terms as scikit-learn does: ``1``, ``rm``, ``rm^2``, ``rm lstat``.
+
+        A feature that goes through a function is called by it: ``log(rm)``.
+        """
+        return [term_name(term, self.inputs.entry_names) for term in self.terms]
+
+    def _parsed(self, term: Any) -> Term:
+        """Read a term, its features by their names or as they enter."""
+        try:
+            return parse_term(term, self.feature_names)
+        except UnknownTermError:
+            if not self.inputs.transforms:
+                raise
+            return parse_term(term, self.inputs.entry_names)
 
     def to_frame(self) -> Any:
         """Give a pandas DataFrame: term, order, and one column per output."""

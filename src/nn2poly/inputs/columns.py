@@ -281,6 +281,13 @@ class Inputs:
             values[..., j] = self.coordinates[j].function.values(values[..., j])
         return values
 
+    def held(self, features: FloatArray) -> FloatArray:
+        """Hold features (n, p) at the bounds of their columns, in raw units."""
+        if not self.are_bounded:
+            return features
+        ends = np.array([(c.function.low, c.function.high) for c in self.coordinates])
+        return np.clip(features, ends[:, 0], ends[:, 1])
+
     def hold(self, z: FloatArray) -> FloatArray:
         """Hold rows (n, p) in the coordinates of the algebra within what raw values can give."""
         if not self._curved:
@@ -293,10 +300,17 @@ class Inputs:
         """Say that some column is held at bounds."""
         return any(coordinate.function.is_bounded for coordinate in self.coordinates)
 
-    @property
-    def are_held(self) -> bool:
-        """Say that functions are bounds alone: what they give are raw values."""
-        return all(isinstance(c.function, Identity) for c in self.coordinates)
+    @cached_property
+    def transforms(self) -> dict[str, str]:
+        """The features that enter through a function, and what as, in words."""
+        pairs = zip(self.feature_names, self.coordinates, strict=True)
+        return {n: c.function.words for n, c in pairs if not isinstance(c.function, Identity)}
+
+    @cached_property
+    def entry_names(self) -> tuple[str, ...]:
+        """Names of the features as they enter: ``log(income)``."""
+        pairs = zip(self.feature_names, self.coordinates, strict=True)
+        return tuple(coordinate.function.text(name) for name, coordinate in pairs)
 
     def slopes(self, features: FloatArray) -> FloatArray:
         """Give dz/dx of every feature at features (n, p): an array of the same shape."""

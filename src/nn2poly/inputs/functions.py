@@ -34,6 +34,7 @@ class Function(ABC):
     ``setup`` is a line that a language needs first: ``#include <math.h>`` in C, an import in
     Python (under a name that begins with an underscore, as no feature's does). ``onnx`` is the
     operator that applies it. ``added`` is a number that SymPy and ONNX add to the argument first.
+    ``words`` say in a sentence what a column enters as.
     ``points`` are those of a function that is linear between them and held at the outer two: SQL,
     Excel, C, JavaScript, SymPy and ONNX write it from these alone.
 
@@ -47,6 +48,7 @@ class Function(ABC):
     high: float = inf
 
     kind: ClassVar[str]
+    words: ClassVar[str] = "a function of itself"
     spelling: ClassVar[Mapping[str, str]] = {}
     setup: ClassVar[Mapping[str, str]] = {}
     onnx: ClassVar[str] = ""
@@ -146,6 +148,7 @@ class Log(Function):
     low: float = float_info.min
 
     kind: ClassVar[str] = "log"
+    words: ClassVar[str] = "its logarithm"
     onnx: ClassVar[str] = "Log"
     setup: ClassVar[Mapping[str, str]] = {
         "python": "from numpy import log as _log",
@@ -191,6 +194,7 @@ class Log1p(Function):
     low: float = 0.0
 
     kind: ClassVar[str] = "log1p"
+    words: ClassVar[str] = "the logarithm of 1 + its value"
     onnx: ClassVar[str] = "Log"
     added: ClassVar[float] = 1.0
     setup: ClassVar[Mapping[str, str]] = {
@@ -246,6 +250,7 @@ class Rank(Function):
     shares: tuple[float, ...] = ()
 
     kind: ClassVar[str] = "rank"
+    words: ClassVar[str] = "its rank in the sample"
     setup: ClassVar[Mapping[str, str]] = {"python": "from numpy import interp as _interp"}
     spelling: ClassVar[Mapping[str, str]] = {
         "python": "_interp({x}, {knots}, {shares})",

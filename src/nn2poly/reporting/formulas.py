@@ -38,7 +38,7 @@ def formula_views(poly: Polynomial, ranking: Ranking) -> tuple[FormulaView, ...]
         size = np.where(constant, np.inf, ranking.sizes[:, k])
         places = np.argsort(-size, kind="stable")[: SHOWN_TERMS + 1].tolist()
         terms = tuple(
-            _formula_term(poly.terms[i], float(poly.coefficients[i, k]), poly.feature_names)
+            _formula_term(poly.terms[i], float(poly.coefficients[i, k]), poly.inputs.entry_names)
             for i in places
         )
         views.append(FormulaView(name, terms, poly.n_terms - len(places)))
@@ -49,7 +49,11 @@ def top_terms(poly: Polynomial, ranking: Ranking) -> Table:
     """List the terms that matter most to all outputs."""
     values = ("coefficient",) if poly.n_outputs == 1 else poly.output_names
     rows = tuple(
-        (term_name(poly.terms[i], poly.feature_names), len(poly.terms[i]), *poly.coefficients[i])
+        (
+            term_name(poly.terms[i], poly.inputs.entry_names),
+            len(poly.terms[i]),
+            *poly.coefficients[i],
+        )
         for i in ranking.places(N_TOP).tolist()
     )
     title = f"The {len(rows)} terms that move the outputs most, of {poly.n_terms:,}"

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
+from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs.functions import Function, Identity
 
 
 def packed(values: npt.ArrayLike, dtype: str = "<f8") -> str:
@@ -42,6 +45,8 @@ def polynomial_payload(poly: Polynomial) -> dict[str, Any]:
         "outputs": list(poly.output_names),
         "classes": None if poly.classes is None else [str(c) for c in poly.classes],
         "link": poly.link,
+        "entries": list(poly.inputs.entry_names),
+        "curves": [_curve(coordinate.function) for coordinate in poly.inputs.coordinates],
         "bounds": [packed(end) for end in _bounds(poly)],
         "center": packed(poly.center),
         "scale": packed(poly.scale),
@@ -60,6 +65,23 @@ def _bounds(poly: Polynomial) -> tuple[FloatArray, FloatArray]:
     functions = [coordinate.function for coordinate in poly.inputs.coordinates]
     low, high = (np.array([getattr(f, end) for f in functions]) for end in ("low", "high"))
     return np.clip(low, -largest, largest), np.clip(high, -largest, largest)
+
+
+def _curve(function: Function) -> str | list[str] | None:
+    """Say what a value within its bounds goes through: a function of Math, or a table."""
+    if isinstance(function, Identity):
+        return None
+    if function.points:
+        return [packed(column) for column in np.array(function.points).T]
+    found = re.fullmatch(r"Math\.(\w+)\(\{x\}\)", function.template("javascript") or "")
+    if found is None:
+        raise InvalidInputError(
+            f"The function {function.kind!r} of a column cannot be shown in a browser.",
+            where="poly.inputs",
+            expected="a function of JavaScript's Math, or a table of points",
+            remedy="export to another language, or convert without that transform",
+        )
+    return found[1]
 
 
 def to_script(data: Any) -> str:

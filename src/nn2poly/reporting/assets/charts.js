@@ -160,5 +160,5 @@ function termLabel(place, length) {
   if (!polynomial.orders[place]) return "1";
   const powers = Array.from(polynomial.factors(place));
   const each = Math.max(6, Math.floor(length / powers.length) - 2);
-  return powers.map(([j, power]) => `${plain(shortened(polynomial.features[j], each))}${power > 1 ? `<sup>${power}</sup>` : ""}`).join(" · ");
+  return powers.map(([j, power]) => `${plain(shortened(polynomial.entries[j], each))}${power > 1 ? `<sup>${power}</sup>` : ""}`).join(" · ");
 }

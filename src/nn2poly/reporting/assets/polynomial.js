@@ -1,5 +1,5 @@
-// The polynomial, in double precision: coefficients belong to z = (x - center) / scale, with x
-// held at its bounds.
+// The polynomial, in double precision: coefficients belong to z = (f(x) - center) / scale, with x
+// held at its bounds and f the function of its column, if it has one.
 
 const polynomial = (() => {
   const source = data.polynomial;
@@ -19,7 +19,21 @@ const polynomial = (() => {
     begins.push(begins[degree] + size);
   });
 
-  const standard = (x) => Float64Array.from(x, (value, j) => (Math.min(Math.max(value, low[j]), high[j]) - center[j]) / scale[j]);
+  // A function of Math, or a table that is linear between its points.
+  const curves = source.curves.map((curve) => {
+    if (curve === null) return (x) => x;
+    if (typeof curve === "string") return Math[curve];
+    const [knots, shares] = curve.map(doubles);
+    return (x) => {
+      let i = 1;
+      while (i < knots.length - 1 && x >= knots[i]) i += 1;
+      return shares[i - 1] + (shares[i] - shares[i - 1]) / (knots[i] - knots[i - 1]) * (x - knots[i - 1]);
+    };
+  });
+
+  const coordinate = (value, j) => (curves[j](Math.min(Math.max(value, low[j]), high[j])) - center[j]) / scale[j];
+
+  const standard = (x) => Float64Array.from(x, coordinate);
 
   // The variables of a term, in order and repeated.
   function term(place) {
@@ -37,7 +51,7 @@ const polynomial = (() => {
   // As Polynomial.term_names spells it.
   function name(place) {
     if (!orders[place]) return "1";
-    return Array.from(factors(place), ([j, power]) => (power > 1 ? `${source.features[j]}^${power}` : source.features[j])).join(" ");
+    return Array.from(factors(place), ([j, power]) => (power > 1 ? `${source.entries[j]}^${power}` : source.entries[j])).join(" ");
   }
 
   // Every term's value at x, one product each.
@@ -83,8 +97,8 @@ const polynomial = (() => {
       table[r][s] += value;
     }
     return (xa, xb) => {
-      const za = (xa - center[a]) / scale[a];
-      const zb = (xb - center[b]) / scale[b];
+      const za = coordinate(xa, a);
+      const zb = coordinate(xb, b);
       let total = 0;
       for (let r = highest - 1; r >= 0; r -= 1) {
         let inner = 0;
@@ -128,7 +142,7 @@ const polynomial = (() => {
   }
 
   return {
-    prefix: source.link === "identity" ? "" : "logit of ", features: source.features, outputs: source.outputs, center, scale, orders, nTerms, nOutputs,
+    prefix: source.link === "identity" ? "" : "logit of ", features: source.features, entries: source.entries, outputs: source.outputs, center, scale, orders, nTerms, nOutputs,
     nFeatures, highest: source.sizes.length - 1, term, factors, name, termValues, predict, coefficient,
     restricted, probabilities, label,
   };

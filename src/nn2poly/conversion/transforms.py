@@ -1,0 +1,213 @@
+"""Readable transforms: columns that enter a formula as a logarithm or as a rank.
+
+A long tail takes many powers of a number and few of its logarithm. Which columns enter how is said
+by the user, or chosen column by column, by what a small regression of the network's outputs does
+on rows that are kept for choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import exp, floor, log10
+from typing import Any
+
+import numpy as np
+
+from nn2poly.arguments import listed
+from nn2poly.arrays import FloatArray
+from nn2poly.conversion.fit_rows import FitRows
+from nn2poly.conversion.input_bounds import BEYOND, FEW_VALUES, column_bounds, trial, trial_rows
+from nn2poly.errors import InvalidInputError
+from nn2poly.formula.term_names import parse_term
+from nn2poly.inputs import Column, Inputs
+from nn2poly.inputs.functions import Function, Log, Log1p, Rank
+
+KINDS = (Log.kind, Log1p.kind, Rank.kind)
+# Points of the table of a rank (taste: what is still read), digits of its shares, and the part of
+# the distance between two knots to which they are rounded.
+KNOTS, SHARE_DIGITS, ROUNDED = 17, 4, 0.02
+# A transform must lower the error on the rows kept for choices so much.
+GAIN = 0.05
+
+
+@dataclass(frozen=True)
+class Transforms:
+    """What was asked for: a kind for each column, or None to choose."""
+
+    kinds: Mapping[str, str] | None
+
+
+def check_transforms(given: Any) -> Transforms | None:
+    """Read the user's ``transforms``; None for none.
+
+    Examples
+    --------
+    >>> check_transforms({"AveOccup": "log"}), check_transforms("auto"), check_transforms(None)
+    (Transforms(kinds={'AveOccup': 'log'}), Transforms(kinds=None), None)
+    """
+    if given is None:
+        return None
+    if isinstance(given, str) and given == "auto":
+        return Transforms(None)
+    if not isinstance(given, Mapping):
+        raise _unknown(repr(given))
+    if unknown := [f"{name}: {kind!r}" for name, kind in given.items() if kind not in KINDS]:
+        raise _unknown(listed(unknown))
+    return Transforms(dict(given)) if given else None
+
+
+def transformed(
+    inputs: Inputs, rows: FitRows, truth: FloatArray, low: FloatArray, asked: Transforms
+) -> Inputs:
+    """Let columns enter through functions.
+
+    Parameters
+    ----------
+    inputs
+        With their bounds.
+    rows, truth
+        Rows to fit, and the network's outputs (n, k) on them.
+    low
+        Array (p,): the smallest values of all rows.
+    asked
+        What was asked for.
+    """
+    if asked.kinds is None:
+        return _chosen(inputs, rows, truth)
+    for name, kind in asked.kinds.items():
+        number, place = _column(inputs, name)
+        x = rows.X[:, place]
+        _check_values(x, float(low[place]), name, kind)
+        inputs = _with(inputs, number, _function(kind, x, inputs.coordinates[place].function))
+    return inputs
+
+
+def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
+    """Choose, column by column, the function that helps most on the rows kept for choices."""
+    places = trial_rows(rows)
+    if places is None:
+        return inputs
+    some = rows.some(places)
+    error = trial(inputs, some, truth[places])
+    best = error(inputs)
+    for number, (column, (place, *_)) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
+        tried = [_with(inputs, number, f) for f in _candidates(column, rows.X[:, place])]
+        errors = [error(candidate) for candidate in tried]
+        if tried and min(errors) < (1.0 - GAIN) * best:
+            best = min(errors)
+            inputs = tried[int(np.argmin(errors))]
+    return inputs
+
+
+def _candidates(column: Column, x: FloatArray) -> Iterator[Function]:
+    """List the functions that one column may enter through."""
+    held = column.coordinates[0].function
+    if column.kind != "number" or not held.is_bounded or len(np.unique(x)) <= FEW_VALUES:
+        return
+    low = float(x.min())
+    if low > 0:
+        yield _function(Log.kind, x, held)
+    elif low == 0:
+        yield _function(Log1p.kind, x, held)
+    yield _function(Rank.kind, x, held)
+
+
+def _with(inputs: Inputs, number: int, function: Function) -> Inputs:
+    columns = list(inputs.columns)
+    coordinate = replace(columns[number].coordinates[0], function=function)
+    columns[number] = replace(columns[number], coordinates=(coordinate,))
+    return replace(inputs, columns=tuple(columns))
+
+
+def _function(kind: str, x: FloatArray, held: Function) -> Function:
+    if kind == Rank.kind:
+        return rank_of(x, held.low, held.high)
+    # The tails of a logarithm are others than those of its argument: bounds of its own.
+    curve, back, cls = (np.log, exp, Log) if kind == Log.kind else (np.log1p, np.expm1, Log1p)
+    ends = column_bounds(curve(x), BEYOND[0])
+    assert ends is not None  # a column with bounds varies
+    return cls(max(float(x.min()), float(back(ends[0]))), min(float(x.max()), float(back(ends[1]))))
+
+
+def rank_of(x: FloatArray, low: float, high: float) -> Rank:
+    """Make the table of a rank: quantiles of a column within bounds, rounded, and their shares.
+
+    The share of a value that many rows have is the middle of its step.
+
+    Examples
+    --------
+    >>> rank = rank_of(np.arange(1000.0) ** 2, 0.0, 998001.0)
+    >>> rank.knots[:3], rank.shares[:3], rank.shares[-1]
+    ((0.0, 3900.0, 15600.0), (0.0005, 0.063, 0.125), 0.9995)
+    """
+    inner = _quantiles(x)
+    inner = inner[(inner > low) & (inner < high)]
+    step = np.diff([low, *inner, high]).min() * ROUNDED
+    inner = np.unique(np.round(inner, -floor(log10(step))))
+    knots = np.array([low, *inner[(inner > low) & (inner < high)], high])
+    ordered = np.sort(x)
+    sides = [np.searchsorted(ordered, knots, side=side) for side in ("left", "right")]
+    shares = np.round((sides[0] + sides[1]) / (2.0 * len(x)), SHARE_DIGITS)
+    rises = np.concatenate([[True], np.diff(np.maximum.accumulate(shares)) > 0])
+    # The outer knots stay; of inner ones with the same share the first.
+    rises[-1] = True
+    rises[:-1] &= (shares[:-1] < shares[-1]) | (np.arange(len(knots) - 1) == 0)
+    return Rank(knots=tuple(knots[rises].tolist()), shares=tuple(shares[rises].tolist()))
+
+
+def _quantiles(x: FloatArray) -> FloatArray:
+    """Give the inner quantiles, of the distinct values where one holds most of the rows."""
+    levels = np.linspace(0.0, 1.0, KNOTS)[1:-1]
+    found = np.unique(np.quantile(x, levels))
+    return found if len(found) > KNOTS // 2 else np.unique(np.quantile(np.unique(x), levels))
+
+
+def _column(inputs: Inputs, name: str) -> tuple[int, int]:
+    """Find a number with bounds: its place among the columns, and that of its feature."""
+    names = [column.name for column in inputs.columns]
+    if name not in names:
+        parse_term((name,), inputs.feature_names)
+        raise _no_number(name, "a level of a factor")
+    number = names.index(name)
+    column, place = inputs.columns[number], inputs.places[number][0]
+    if column.kind != "number":
+        raise _no_number(name, {"binary": "a yes/no"}.get(column.kind, f"a {column.kind}"))
+    if not column.coordinates[0].function.is_bounded:
+        raise _no_number(name, "the same value in all rows")
+    return number, place
+
+
+def _check_values(x: FloatArray, low: float, name: str, kind: str) -> None:
+    limit = {Log.kind: 0.0, Log1p.kind: -1.0}.get(kind)
+    if limit is None or low > limit:
+        return
+    count = int(np.count_nonzero(x <= limit))
+    others = [k for k in KINDS if k != kind and (k == Rank.kind or low >= 0)]
+    raise InvalidInputError(
+        f"The column {name!r} has no {kind}.",
+        where="transforms",
+        expected=f"values above {limit:g}",
+        found=f"{low:g} as the smallest; {count:,} of {len(x):,} rows at {limit:g} or below",
+        remedy=f"{' or '.join(map(repr, others))} instead, or leave the column as it is",
+    )
+
+
+def _no_number(name: str, found: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"The column {name!r} cannot go through a function.",
+        where="transforms",
+        expected="a number that varies",
+        found=found,
+        remedy="leave it out of transforms; see also binary=",
+    )
+
+
+def _unknown(found: str) -> InvalidInputError:
+    return InvalidInputError(
+        "The transforms are not understood.",
+        where="transforms",
+        expected=f'None, "auto", or columns with one of {", ".join(KINDS)}',
+        found=found,
+        remedy='write transforms={"income": "log"}',
+    )
