@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs.functions import FUNCTIONS, IDENTITY, Identity, function_from
+from nn2poly.inputs.functions import (
+    FUNCTIONS,
+    IDENTITY,
+    Identity,
+    Log,
+    Log1p,
+    Rank,
+    function_from,
+)
 
 
 def test_the_identity_changes_nothing():
@@ -75,3 +83,57 @@ def test_values_outside_the_bounds_are_held_there():
 def test_empty_bounds_are_refused(bounds):
     with pytest.raises(InvalidInputError, match="bounds"):
         Identity(*bounds)
+
+
+RANK = Rank(knots=(0.0, 1.0, 4.0), shares=(0.1, 0.5, 0.9))
+TABLE = {"knots": [0.0, 1.0, 4.0], "shares": [0.1, 0.5, 0.9]}
+
+
+@pytest.mark.parametrize("function", [Log(0.5, 3.0), Log1p(high=9.0), RANK])
+def test_logarithms_and_ranks_are_given_back_by_plain_data(function):
+    assert function_from(json.loads(json.dumps(function.to_dict()))) == function
+
+
+def test_a_rank_is_linear_between_its_knots_and_held_at_its_ends():
+    rank = RANK
+    x = np.array([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.5, 4.0, 1e300])
+    np.testing.assert_allclose(rank.values(x), [0.1, 0.1, 0.1, 0.3, 0.5, 0.7, 0.9, 0.9])
+    slopes = [0.0, 0.0, 0.4, 0.4, 0.4 / 3, 0.4 / 3, 0.4 / 3, 0.0]
+    np.testing.assert_allclose(rank.slopes(x), slopes)
+    assert (rank.low, rank.high) == (0.0, 4.0)
+    assert np.isnan(rank.values(np.array([np.nan])))[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"knots": [0.0, 1.0]},
+        {"knots": [0.0, 4.0, 1.0]},
+        {"knots": [0.0, 0.0, 4.0]},
+        {"shares": [0.1, 0.5, 0.5]},
+        {"knots": [], "shares": []},
+        {"knots": [0.0], "shares": [0.1]},
+        {"knots": list(range(65)), "shares": list(range(65))},
+        {"low": 1.0},
+        {"high": 3.0},
+        {"knots": [0.0, "1", 4.0]},
+        {"knots": [0.0, True, 4.0]},
+        {"knots": [0.0, None, 4.0]},
+        {"knots": [0.0, [1.0], 4.0]},
+        {"knots": "abc"},
+        {"knots": 3},
+        {"knots": None},
+    ],
+    ids=str,
+)
+def test_tables_of_files_that_are_none_are_refused(change):
+    data = {"kind": "rank", "low": None, "high": None, **TABLE, **change}
+    with pytest.raises((InvalidInputError, ValueError, TypeError)):
+        function_from(data)
+
+
+@pytest.mark.parametrize(("cls", "low"), [(Log, 0.0), (Log, -1.0), (Log1p, -1.0), (Log, -np.inf)])
+def test_a_logarithm_is_bounded_away_from_its_pole(cls, low):
+    with pytest.raises(InvalidInputError, match="needs a bound"):
+        cls(low)
+    assert np.isfinite(cls().values(np.array([-1e300, 0.0, 1.0]))).all()
