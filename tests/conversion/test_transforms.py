@@ -225,6 +225,11 @@ def test_more_terms_than_can_be_fitted_are_refused_with_a_budget_as_remedy():
         n2p.convert(net, 3, data=X, transforms={"x1": "log"})
 
 
+def test_where_terms_are_too_many_to_fit_nothing_is_chosen(network, monkeypatch):
+    monkeypatch.setattr(n2p.conversion.convert, "MAX_TERMS", 10)
+    assert set(kinds(converted(network, transforms="auto"))) == {"identity"}
+
+
 def test_no_transforms_at_all_is_the_plain_conversion(network):
     plain, empty = converted(network), converted(network, transforms={})
     np.testing.assert_array_equal(empty.coefficients, plain.coefficients)

@@ -20,6 +20,7 @@ from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.reading import sample_columns
 from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine, with_deviations
+from nn2poly.conversion.refit import MAX_TERMS, all_terms
 from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
 from nn2poly.conversion.transforms import check_transforms
 from nn2poly.errors import InvalidInputError
@@ -106,7 +107,8 @@ def convert(
     transforms
         With data and bounds: columns that enter as ``"log"``, ``"log1p"`` or ``"rank"`` (among
         the sample's quantiles), by name; or ``"auto"`` to choose for each column what helps on
-        rows left out. The outputs alone are fitted then, not the layers.
+        rows left out, where up to 4,000 terms are to be fitted. The outputs alone are fitted
+        then, not the layers.
     progress
         True to show on standard error what a long conversion is doing; or a function that
         takes each line.
@@ -161,8 +163,10 @@ def convert(
         raise _needs_data("Only a calibration can use sample weights.")
     if max_terms is not None and problem is not None:
         return _sparse(problem, max_terms, task)
-    if problem is not None and asked is not None and problem.is_transformed:
-        return _transformed(problem, task)
+    if problem is not None and asked is not None:
+        problem = _fittable(problem, task)
+        if problem.is_transformed:
+            return _transformed(problem, task)
     pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)
     if problem is None or out is not None:
         pnet = _with_card(pnet, problem, task, path)
@@ -313,6 +317,14 @@ def _sparse(problem: Problem, max_terms: int, task: _Task) -> Polynomial:
     poly = sparse_polynomial(problem, max_terms, task.order)
     measured = _with_card(poly, problem, task, ())
     return with_deviations(measured, problem)
+
+
+def _fittable(problem: Problem, task: _Task) -> Problem:
+    """Leave columns as they are where there is a choice, and too many terms to fit otherwise."""
+    is_choice = problem.transforms is not None and problem.transforms.kinds is None
+    if is_choice and len(all_terms(problem, task.order or 1)) > MAX_TERMS:
+        return replace(problem, transforms=None)
+    return problem
 
 
 def _transformed(problem: Problem, task: _Task) -> Polynomial:

@@ -149,44 +149,52 @@ def fit_terms(problem: Problem, max_order: int) -> Polynomial:
         In the inputs of the problem, which may be functions of the columns.
     """
     inputs, rows = problem.folded_inputs, problem.fit_rows
-    terms = _all_terms(problem, max_order)
-    if len(rows) < 2 * max(2, len(np.unique(rows.fold))) or not np.all(
-        np.isfinite(problem.fit_truth)
-    ):
-        raise InvalidInputError(
-            "The terms cannot be fitted to this sample.",
-            where="data",
-            expected="rows, hundreds if possible, on which the network's outputs are finite",
-            found=f"{len(rows):,} rows to fit",
-            remedy="pass more rows, check their units, or convert without transforms",
-        )
+    terms = all_terms(problem, max_order)
+    if len(terms) > MAX_TERMS:
+        raise _too_many(len(terms), max_order)
+    few = len(rows) < 2 * max(2, len(np.unique(rows.fold)))
+    if few or not np.all(np.isfinite(problem.fit_truth)):
+        raise _unfit(len(rows))
     basis = orthonormal_basis(inputs.to_working(rows.X), rows.weights, max_order)
     terms = terms.at(basis.carried(terms))
     fit = _Fit(inputs, basis, terms, problem, calibrated=False)
     found = fit.best(rows, np.zeros((len(terms), problem.network.n_outputs)))
-    assert found is not None  # nothing to leave as it is
+    if found is None:
+        raise _unfit(len(rows))
     powers, values = basis.powers(terms, found)
     full = len(powers) == count_terms(inputs.n_features, max_order)
     kept: Terms = Graded(inputs.n_features, max_order) if full else powers
     return Polynomial(values, terms=kept, inputs=inputs, outputs=problem.network.outputs)
 
 
-def _all_terms(problem: Problem, max_order: int) -> Terms:
-    """Give all terms up to an order that do not vanish; refuse more than can be fitted."""
-    inputs = problem.folded_inputs
-    p, count = inputs.n_features, count_terms(inputs.n_features, max_order)
+def all_terms(problem: Problem, max_order: int) -> Terms:
+    """Give all terms up to an order that do not vanish."""
+    inputs = problem.network.inputs
+    count = count_terms(inputs.n_features, max_order)
+    terms: Terms = Graded(inputs.n_features, max_order)
     groups = inputs.indicators() if problem.folded else []
-    terms: Terms = Graded(p, max_order)
     if groups and count <= MAX_FOLDED:
         terms, _ = fold_terms(terms, np.zeros((count, 1)), groups, problem.never)
-    if len(terms) <= MAX_TERMS:
-        return terms
-    raise InvalidInputError(
+    return terms
+
+
+def _too_many(count: int, max_order: int) -> InvalidInputError:
+    return InvalidInputError(
         "A formula with transforms is fitted term by term, and has too many.",
         where="max_order",
         expected=f"at most {MAX_TERMS:,} terms",
-        found=f"{len(terms):,} of order {max_order}",
+        found=f"{count:,} of order {max_order}",
         remedy="lower max_order, or give a budget: max_terms=300",
+    )
+
+
+def _unfit(count: int) -> InvalidInputError:
+    return InvalidInputError(
+        "The terms cannot be fitted to this sample.",
+        where="data",
+        expected="rows, hundreds if possible, on which the network's outputs are finite",
+        found=f"{count:,} rows to fit",
+        remedy="pass more rows, check their units, or convert without transforms",
     )
 
 

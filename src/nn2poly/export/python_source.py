@@ -80,7 +80,7 @@ def _function(
         for argument, name in zip(arguments, poly.feature_names, strict=True)
         if argument != name
     ]
-    notation = Notation(repr, arguments.__getitem__, cases=None, bounds=_bounds)
+    notation = Notation(repr, arguments.__getitem__, bounds=_bounds)
     # An argument becomes its own standardised value: no second set of names to keep apart.
     own = {
         arguments[i]: spelled(arguments[i], poly.inputs.coordinates[i], notation)

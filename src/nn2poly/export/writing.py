@@ -61,7 +61,7 @@ class Notation:
     language
         Key of the spellings of `nn2poly.inputs.functions`.
     cases
-        Gives the text of a choice between values; None where whole columns have none.
+        Gives the text of a choice between values.
     bounds
         Gives the text of a value held at its bounds; None to write it as a choice.
 
@@ -76,7 +76,7 @@ class Notation:
     variable: Callable[[int], str]
     gap: str = " "
     language: str = "python"
-    cases: Cases | None = conditional
+    cases: Cases = conditional
     bounds: Bounds | None = None
 
     def held(self, x: str, low: float, high: float) -> str:
@@ -90,7 +90,6 @@ class Notation:
         ends = [None if isinf(end) else self.signed(end) for end in (low, high)]
         if self.bounds is not None:
             return self.bounds(x, *ends)
-        assert self.cases is not None
         return self.cases([(self._is(x, *pair), pair[1]) for pair in binding(*ends)], x)
 
     def between(self, x: str, points: Sequence[tuple[float, float]]) -> str:
@@ -103,7 +102,6 @@ class Notation:
         >>> Notation(repr, str).between("x", [(1.0, 0.0), (3.0, 0.5), (4.0, 2.0)])
         '(x < 1.0 ? 0.0 : x > 4.0 ? 2.0 : x < 3.0 ? 0.0 + 0.25*(x - 1.0) : 0.5 + 1.5*(x - 3.0))'
         """
-        assert self.cases is not None
         (first, low), (last, high) = points[0], points[-1]
         cases = [(self._is(x, "<", self.signed(first)), self.signed(low))]
         cases += [(self._is(x, ">", self.signed(last)), self.signed(high))]
@@ -146,10 +144,10 @@ def spelled(text: str, coordinate: Coordinate, notation: Notation) -> str:
 
 def _curved(text: str, function: Function, notation: Notation) -> str:
     """Hold a value at its bounds and apply the function."""
-    if function.points:
-        if notation.cases is not None:
-            return notation.between(text, function.points)
-    elif function.is_bounded:
+    if function.points:  # they hold it themselves
+        template = function.template(notation.language)
+        return template.format(x=text) if template else notation.between(text, function.points)
+    if function.is_bounded:
         text = notation.held(text, function.low, function.high)
     if isinstance(function, Identity):
         return text

@@ -35,8 +35,8 @@ class Function(ABC):
     Python (under a name that begins with an underscore, as no feature's does). ``onnx`` is the
     operator that applies it. ``added`` is a number that SymPy and ONNX add to the argument first.
     ``words`` say in a sentence what a column enters as.
-    ``points`` are those of a function that is linear between them and held at the outer two: SQL,
-    Excel, C, JavaScript, SymPy and ONNX write it from these alone.
+    ``points`` are those of a function that is linear between them and held at the outer two: a
+    language without a spelling writes it from these.
 
     Parameters
     ----------
