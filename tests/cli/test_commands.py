@@ -48,6 +48,16 @@ def test_every_model_format_is_read_with_every_table_format(here, call_json, mod
     assert np.isfinite(n2p.load("p.npz").predict(X)).all()
 
 
+def test_transforms_are_passed_on(here, call_json, call):
+    convert = ("convert", "model.skops", "-d", "train.csv", "-t", "price", "-f")
+    answer = call_json(*convert, "--transforms", f"{FEATURES[0]}=rank")
+    assert n2p.load(answer["polynomial"]).term_names()[1] == f"rank({FEATURES[0]})"
+    call_json(*convert, "--transforms", "auto")
+    for wrong in ("log", "age=sqrt", "=log"):
+        out = call(*convert, "--transforms", wrong, code=1)
+        assert "--transforms income=log" in out.stderr
+
+
 def test_order_auto_reports_the_orders_that_were_tried(here, call_json):
     answer = call_json("convert", "model.skops", "-d", "train.csv", "--order", "auto")
     assert answer["card"]["path"][-1][0] == answer["order"]

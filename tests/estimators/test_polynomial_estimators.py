@@ -57,6 +57,13 @@ def test_the_default_learns_diabetes_about_as_well_as_its_network():
     assert model.card_.r2 > 0.8
 
 
+def test_transforms_are_those_of_convert_and_name_the_columns(saddle):
+    X, y = saddle
+    model = n2p.PolynomialRegressor(small_regressor(), transforms={"x1": "rank"}).fit(X, y)
+    assert model.get_feature_names_out()[1] == "rank(x1)"
+    assert "'x1' enters as its rank in the sample" in str(model.card_.verdict)
+
+
 def test_predictions_are_those_of_the_polynomial(saddle):
     X, y = saddle
     model = n2p.PolynomialRegressor(small_regressor(), 3, random_state=1).fit(X, y)

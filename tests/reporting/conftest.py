@@ -216,3 +216,16 @@ def far_off(folder, make_network):
     poly = n2p.convert(network, 2)
     path = n2p.report(poly, network, X, path=folder / "far_off.html")
     return Made(path, poly, X)
+
+
+@pytest.fixture(scope="session")
+def curved(folder, make_network):
+    """Columns that enter as a logarithm, as that of 1 + x and as a rank."""
+    rng = np.random.default_rng(3)
+    gain = np.where(rng.random(400) < 0.5, 0.0, rng.exponential(2.0, 400))
+    X = np.column_stack([rng.lognormal(size=400), rng.normal(size=400), gain])
+    network = make_network(3, (3, 6, 1)).named(["size", "heat", "gain"], ["y"])
+    transforms = {"size": "log", "heat": "rank", "gain": "log1p"}
+    poly = n2p.convert(network, 2, data=X, transforms=transforms)
+    path = n2p.report(poly, network, X, path=folder / "curved.html")
+    return Made(path, poly, X)

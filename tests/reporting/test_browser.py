@@ -65,6 +65,16 @@ def test_every_row_that_travels_is_predicted_as_predict_does(stay, diabetes):
         assert_follows(page.raw(), diabetes.poly, diabetes.X[row])
 
 
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
+def test_functions_of_columns_and_their_bounds_are_those_of_predict(stay, curved):
+    page = stay(curved.path)
+    names = curved.poly.feature_names
+    for x in ([1.0, 0.25, 2.0], [1e6, -1e6, 1e6], [0.001, 1e6, 0.0], [2.0, 0.0, 0.001]):
+        set_fields(page.page, dict(zip(names, x, strict=True)))
+        assert_follows(page.raw(), curved.poly, x)
+    assert "log(size)" in page.page.locator("#contributions").text_content()
+
+
 def test_contributions_sum_to_the_prediction(stay, covertype):
     page = stay(covertype.path)
     page.page.locator("#output").select_option("3")

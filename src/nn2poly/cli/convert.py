@@ -16,6 +16,7 @@ from nn2poly.cli.polynomials import describe, scores_text, target_scores, top_te
 from nn2poly.cli.tablefiles import named, read_table
 from nn2poly.cli.targets import check_target
 from nn2poly.conversion import convert as conversion
+from nn2poly.conversion.transforms import KINDS
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.display import facts
 from nn2poly.network.network import Network
@@ -92,7 +93,7 @@ def convert(
     on rows that were held out.
     """
     check_target(output, POLYNOMIALS, force=force)
-    max_order = _order(order)
+    max_order, curves = _order(order), _transforms(transforms or [])
     with progress(STEPS) as step:
         step("reading the model")
         network = load_network(model, trust=trust)
@@ -110,7 +111,7 @@ def convert(
             around=None if around is None else _row(rows, around),
             taylor_order=taylor_order,
             target_r2=target_r2,
-            transforms=_transforms(transforms or []),
+            transforms=curves,
             progress=step,
             feature_names=_feature_names(network, rows),
             output_names=_output_names(network, table.target),
@@ -147,11 +148,12 @@ def _transforms(given: list[str]) -> str | dict[str, str] | None:
     if given == ["auto"]:
         return "auto"
     pairs = [text.rpartition("=") for text in given]
-    if wrong := [text for text, pair in zip(given, pairs, strict=True) if not pair[0]]:
+    checked = zip(given, pairs, strict=True)
+    if wrong := [text for text, (name, _, kind) in checked if not name or kind not in KINDS]:
         raise InvalidInputError(
             "The transforms are not understood.",
             where="--transforms",
-            expected="auto alone, or a column and its kind",
+            expected=f"auto alone, or a column and one of {', '.join(KINDS)}",
             found=repr(wrong[0]),
             remedy="--transforms income=log --transforms age=rank",
         )
