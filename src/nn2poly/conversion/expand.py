@@ -50,7 +50,7 @@ def calibrate_network(
         pnet = PolynomialNetwork(fitted, expansions, q, "calibrated")
         return add_quadratic(pnet, problem) if refit else pnet
 
-    return (fit(order), ()) if order else _search(fit, problem, target)
+    return (fit(order), ()) if order else _search(fit, problem, target, MAX_AUTO_TERMS)
 
 
 def fit_network(
@@ -76,7 +76,7 @@ _Fitted = TypeVar("_Fitted", Polynomial, PolynomialNetwork)
 
 
 def _search(
-    fit: Callable[[int], _Fitted], problem: Problem, target: float, most: int = MAX_AUTO_TERMS
+    fit: Callable[[int], _Fitted], problem: Problem, target: float, most: int
 ) -> tuple[_Fitted, Path]:
     """Raise the order until the held-out R² reaches the target; else keep the best."""
     held_out = problem.summary.held_out
