@@ -136,6 +136,11 @@ def test_slopes_are_those_of_the_predictions(asked):
         np.testing.assert_allclose(slopes[:, j], found, rtol=1e-4, atol=1e-6)
 
 
+def test_a_local_polynomial_is_not_compared_with_terms_of_functions(network, asked):
+    with pytest.raises(InvalidInputError, match=r"(?s)functions of columns.*'log\(size\)'"):
+        explain.compare_local(network, asked, skewed_rows(1)[0])
+
+
 def test_shapley_values_add_up_to_the_prediction(asked):
     X = skewed_rows(30, seed=6)
     background = skewed_rows(60, seed=7)

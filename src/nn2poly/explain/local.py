@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from nn2poly.algebra.terms import Terms
 from nn2poly.arguments import check_count
+from nn2poly.arguments import listed
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.conversion.convert import convert
@@ -122,6 +123,16 @@ def compare_local(
     names = poly.feature_names if network.feature_names is None else None
     local = convert(model, order, around=x0, feature_names=names, output_names=poly.output_names)
     check_features([poly, local], ["poly", "the model"])
+    if poly.inputs.transforms:
+        raise InvalidInputError(
+            "A local polynomial has no terms of functions of columns to compare with.",
+            where="poly",
+            expected="columns that enter as they are",
+            found=listed(
+                [name for name in poly.inputs.entry_names if name not in local.feature_names]
+            ),
+            remedy="convert without transforms",
+        )
     if np.any(poly.inputs.curved(local.center[None]) != local.center):
         raise InvalidInputError(
             "The point lies where the polynomial holds a column at its bound.",
