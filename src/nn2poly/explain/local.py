@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.algebra.terms import Terms
-from nn2poly.arguments import check_count
-from nn2poly.arguments import listed
+from nn2poly.arguments import check_count, listed
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.conversion.convert import convert
