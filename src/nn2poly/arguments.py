@@ -59,6 +59,21 @@ def check_count(n: object, *, where: str) -> int:
     )
 
 
+def check_flag(value: object, *, where: str) -> bool:
+    """Return True or False.
+
+    Examples
+    --------
+    >>> check_flag(True, where="bounded")
+    True
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidInputError(
+        f"{where} is a yes or a no.", where=where, expected="True or False", found=_described(value)
+    )
+
+
 def check_choice(value: object, choices: Sequence[str], *, name: str) -> str:
     """Return ``value`` if it is one of the choices.
 

@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice, check_count, check_order
+from nn2poly.arguments import check_choice, check_count, check_flag, check_order
 from nn2poly.assess.fidelity import make_card
-from nn2poly.conversion.expand import Path, calibrate_network, layer_shares
+from nn2poly.conversion.expand import calibrate_network, layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.conversion.order_search import Candidate, Path, best_order
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem, read_problem
 from nn2poly.conversion.progress import progress_reporter
@@ -46,7 +47,7 @@ def convert(
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool | None = None,
+    bounded: bool = True,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -62,7 +63,8 @@ def convert(
         Anything that `read_network` reads.
     max_order
         Highest total order Q of the terms, 2 if nothing is said; ``"auto"``, with data, for the
-        smallest order that reaches ``target_r2`` on held-out rows. With ``max_terms`` an upper
+        smallest order that reaches ``target_r2`` on held-out rows, of up to some thousand terms,
+        or the best of them. With ``max_terms`` an upper
         limit: 20 if nothing or ``"auto"`` is said, and no column has a power above 16.
     data
         A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
@@ -86,9 +88,8 @@ def convert(
     sample_weight
         Array (n,): weights of the rows of ``data``.
     refit
-        Let a calibration refit each layer's weights, and at the end what is left of the
-        network's outputs: with up to 2,000 rows by a quadratic, with many rows for each of up
-        to 2,000 terms on the terms; where that helps on rows that are left out.
+        Let a calibration refit each layer's weights, and at the end the terms themselves to
+        the network's outputs, where that helps on rows that are left out.
     target_r2
         Held-out R² that ``max_order="auto"`` looks for.
     binary
@@ -97,10 +98,9 @@ def convert(
         polynomial smaller without changing what it predicts. ``"auto"`` finds them; False
         leaves all as it is; or a list of features, or of lists (the levels of a factor).
     bounded
-        With data and a calibration: True holds numbers at the edges of the sample, at quantiles
-        where its tails are heavy, so that the formula stays what it is there whatever comes,
-        and refits the terms in orthonormal polynomials. False is the plain polynomial
-        everywhere. None is True with ``max_terms`` and False without.
+        With data and a calibration: numbers are held at the edges of the sample, at quantiles
+        where its tails are heavy, so that the formula stays what it is there whatever comes.
+        False gives the plain polynomial everywhere.
     progress
         True to show on standard error what a long conversion is doing; or a function that
         takes each line.
@@ -145,23 +145,25 @@ def convert(
     if data is not None:
         task.report("reading the sample")
         folded = binary if out is None else False
-        held = max_terms is not None if bounded is None else bounded
+        held = check_flag(bounded, where="bounded") and task.method == "calibrated"
         problem = read_problem(network, data, sample_weight, folded, bounded=held)
         network = problem.network
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
     if max_terms is not None and problem is not None:
         return _sparse(problem, max_terms, task)
-    pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)
-    if problem is None or out is not None:
-        pnet = _with_card(pnet, problem, task, path)
+    if problem is None or task.method != "calibrated":
+        pnet = _expanded(task, network, taylor_order, taylor_center, around)
+        poly = _written(pnet, problem, task, keep_layers=keep_layers, out=out)
+        return poly if problem is None or out is not None else with_deviations(poly, problem)
+    found, path = _calibrated(task, problem)
+    if out is not None:
+        pnet = _with_card(found.refined, problem, task, path, found.calibrated)
         return pnet.expand(out=out, progress=progress, keep_layers=keep_layers)
-    refined, poly = _refined(pnet, problem, task)
-    if keep_layers:
-        poly = fold_indicators(refined.expand(keep_layers=True), problem)
-    elif poly is None:
-        poly = fold_indicators(refined.expand(progress=progress), problem)
-    return with_deviations(_with_card(poly, problem, task, path, pnet), problem)
+    formula = found.formula
+    if keep_layers or formula is None:
+        formula = _written(found.refined, problem, task, keep_layers=keep_layers)
+    return with_deviations(_with_card(formula, problem, task, path, found.calibrated), problem)
 
 
 def polynomial_network(
@@ -177,7 +179,7 @@ def polynomial_network(
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool | None = None,
+    bounded: bool = True,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -202,14 +204,14 @@ def polynomial_network(
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
-        problem = read_problem(network, data, sample_weight, binary, bounded=bool(bounded))
+        held = check_flag(bounded, where="bounded")
+        problem = read_problem(network, data, sample_weight, binary, bounded=held)
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
-    pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)
     if problem is None:
-        return pnet
-    refined, _ = _refined(pnet, problem, task)
-    return _with_card(refined, problem, task, path)
+        return _expanded(task, network, taylor_order, taylor_center, around)
+    found, path = _calibrated(task, problem)
+    return _with_card(found.refined, problem, task, path)
 
 
 @dataclass(frozen=True)
@@ -230,41 +232,49 @@ class _Task:
 def _expanded(
     task: _Task,
     network: Network,
-    problem: Problem | None,
     taylor_order: int | Sequence[int],
     taylor_center: float,
     around: npt.ArrayLike | None,
-) -> tuple[PolynomialNetwork, Path]:
-    """Replace the activations by polynomials; also give the orders tried."""
-    if task.method == "calibrated" and problem is not None:
-        return calibrate_network(
-            problem,
-            task.order or None,
-            refit=task.refit,
-            target_r2=task.target_r2,
-            report=task.report,
-        )
+) -> PolynomialNetwork:
+    """Replace the activations by Taylor series, at one centre or around a point."""
     if not task.order:
         raise _needs_data('max_order="auto" looks for an order on held-out rows.')
     if task.method == "local":
         network = network.recentered(_point(around, network), network.scale)
         expansions = expand_local(network, task.order)
-        return PolynomialNetwork(network, expansions, task.order, task.method), ()
+        return PolynomialNetwork(network, expansions, task.order, task.method)
     orders = check_taylor_orders(taylor_order, network)
     center = _center(taylor_center)
     expansions = expand_taylor(network, task.order, orders, center)
     warn_if_outside(network, center)
-    return PolynomialNetwork(network, expansions, task.order, task.method), ()
+    return PolynomialNetwork(network, expansions, task.order, task.method)
 
 
-def _refined(
-    pnet: PolynomialNetwork, problem: Problem, task: _Task
-) -> tuple[PolynomialNetwork, Polynomial | None]:
-    """Refit a calibration, where it can be written out; also give the terms if they were."""
-    if task.method != "calibrated" or not task.refit or pnet.n_terms > MAX_WRITTEN:
-        return pnet, None
-    task.report("refitting the terms")
-    return refine(pnet, problem)
+def _calibrated(task: _Task, problem: Problem) -> tuple[Candidate, Path]:
+    """Calibrate and refine, at the order that is wanted or at one to be looked for."""
+    target = _check_target(task.target_r2)
+
+    def fit(order: int) -> Candidate:
+        pnet = calibrate_network(problem, order, refit=task.refit, report=task.report)
+        if not task.refit or pnet.n_terms > MAX_WRITTEN:
+            return Candidate(pnet, pnet, None)
+        task.report("refitting the terms")
+        return Candidate(pnet, *refine(pnet, problem))
+
+    return (fit(task.order), ()) if task.order else best_order(fit, problem, target)
+
+
+def _written(
+    pnet: PolynomialNetwork,
+    problem: Problem | None,
+    task: _Task,
+    *,
+    keep_layers: bool,
+    out: str | FilePath | None = None,
+) -> Polynomial:
+    """Write the terms out; with data in memory, in 0/1 indicators."""
+    poly = pnet.expand(out=out, progress=task.progress, keep_layers=keep_layers)
+    return poly if problem is None or out is not None else fold_indicators(poly, problem)
 
 
 _Fitted = TypeVar("_Fitted", Polynomial, PolynomialNetwork)
@@ -320,6 +330,14 @@ def _check_budget(
             remedy="leave max_terms out, or save the polynomial afterwards",
         )
     return budget
+
+
+def _check_target(target_r2: float) -> float:
+    if isinstance(target_r2, int | float | np.integer | np.floating) and 0 < target_r2 <= 1:
+        return float(target_r2)
+    raise InvalidInputError(
+        "target_r2 must be a number between 0 and 1.", where="target_r2", found=repr(target_r2)
+    )
 
 
 def _check_order(max_order: int | str) -> int:

@@ -1,0 +1,58 @@
+"""`max_order="auto"`: the smallest order that is faithful enough, judged after refining."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nn2poly.algebra.monomials import count_terms
+from nn2poly.assess.fidelity import mean_r2
+from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.conversion.problem import Problem
+from nn2poly.formula.polynomial import Polynomial
+
+Path = tuple[tuple[int, int, float], ...]
+
+# Orders up to this one are tried, and beyond order 2 polynomials up to so many terms, as many as
+# are refitted at once: beyond, nobody reads them (taste).
+MAX_AUTO_ORDER, MAX_AUTO_TERMS = 6, 5_000
+# A smaller order within this of the best R² is preferred (the issue's own margin of a fall).
+TIE = 0.002
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A calibration at one order: as it is, refined, and its terms where they were written."""
+
+    calibrated: PolynomialNetwork
+    refined: PolynomialNetwork
+    formula: Polynomial | None
+
+
+def best_order(
+    fit: Callable[[int], Candidate], problem: Problem, target: float
+) -> tuple[Candidate, Path]:
+    """Raise the order until the held-out R² reaches the target; else keep the best.
+
+    Returns
+    -------
+    Candidate, and the orders tried: order, number of terms, R²
+    """
+    held_out = problem.summary.held_out
+    truth = problem.truth(held_out)
+    tried: list[Candidate] = []
+    path: list[tuple[int, int, float]] = []
+    for order in range(1, MAX_AUTO_ORDER + 1):
+        if order > 2 and count_terms(problem.network.n_features, order) > MAX_AUTO_TERMS:
+            break
+        found = fit(order)
+        fitted = found.refined if found.formula is None else found.formula
+        r2 = mean_r2(truth, fitted.predict(held_out).reshape(truth.shape))
+        tried.append(found)
+        path.append((order, fitted.n_terms, r2))
+        # An output that does not vary (NaN) is as good at order 1 as at any.
+        if not r2 < target:
+            return found, tuple(path)
+    best = max(r2 for *_, r2 in path)
+    enough = next(place for place, (*_, r2) in enumerate(path) if r2 >= best - TIE)
+    return tried[enough], tuple(path)
