@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +12,43 @@ from nn2poly.algebra.terms import Terms
 from nn2poly.arrays import FloatArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.region_tree import Conditions
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
 
+if TYPE_CHECKING:
+    from nn2poly.formula.polynomial import Polynomial
+
 ASKED = ("inputs", "outputs", "terms", "coefficients", "predict")
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A part of the data with a polynomial of its own.
+
+    Parameters
+    ----------
+    number
+        Counted from 0.
+    rule
+        Which rows it holds, in words.
+    conditions
+        The same by the position of each column: `Between` two numbers, or `Among` some levels.
+    polynomial
+        What holds there.
+    n_rows, share
+        How many of the rows that the conversion saw, and which share of them; None if unknown.
+    r2
+        How closely the polynomial follows the network there; None if unknown.
+    """
+
+    number: int
+    rule: str
+    conditions: Conditions
+    polynomial: Polynomial
+    n_rows: int | None = None
+    share: float | None = None
+    r2: float | None = None
 
 
 class Formula(Protocol):
