@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from nn2poly.explain.written import plain, union_of_terms
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
-from nn2poly.formula.region_tree import Path, Split, middles, paths
+from nn2poly.formula.region_tree import Path, paths, question
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ def region_boxes(poly: Formula, low: FloatArray, high: FloatArray) -> list[Regio
 
     Examples
     --------
-    >>> from nn2poly.formula.region_tree import Leaf
+    >>> from nn2poly.formula.region_tree import Leaf, Split
     >>> line = Polynomial([[5.0], [2.0]], 1, ["hour"])
     >>> both = PiecewisePolynomial(Split(0, 6.5, left=Leaf(0), right=Leaf(1)), (line, line))
     >>> found = region_boxes(both, np.array([0.0]), np.array([24.0]))
@@ -62,28 +61,15 @@ def _sides(poly: PiecewisePolynomial, path: Path) -> tuple[FloatArray, FloatArra
     """Give the box of a region, arrays (p,), infinite where nothing is asked."""
     low, high = np.full(poly.n_features, -np.inf), np.full(poly.n_features, np.inf)
     for split, left in path:
-        for feature, at, below in _borders(poly, split, left):
-            if below:
+        asked = question(split, poly.inputs)
+        asked = asked if left else asked.opposite
+        if not asked.reached:
+            for feature, at in asked.parts:
                 high[feature] = min(high[feature], at)
-            else:
-                low[feature] = max(low[feature], at)
+        elif len(asked.features) == 1:
+            ((feature, at),) = asked.parts
+            low[feature] = max(low[feature], at)
     return low, high
-
-
-def _borders(
-    poly: PiecewisePolynomial, split: Split, left: bool
-) -> Iterator[tuple[int, float, bool]]:
-    """Give what one side of a split says of single features: below, or from a number on."""
-    places, column = poly.inputs.places[split.column], poly.inputs.columns[split.column]
-    if split.threshold is not None:
-        yield places[0], split.threshold, left
-        return
-    middle, levels = middles(poly.inputs), split.levels or ()
-    if column.kind == "binary":
-        yield places[0], float(middle[places[0]]), (1 in levels) != left
-    elif not left or len(levels) == 1:
-        for level in levels:
-            yield places[level], float(middle[places[level]]), not left
 
 
 def jumps(

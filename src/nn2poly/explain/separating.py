@@ -15,7 +15,7 @@ from nn2poly.explain.separable import Condition, Interval, Separable, Shown, of_
 from nn2poly.explain.written import check_explained
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.protocol import Formula, Region
-from nn2poly.formula.region_tree import Among, Between, Path, middles, paths
+from nn2poly.formula.region_tree import Among, Between, Path, middles, paths, question
 from nn2poly.inputs import Inputs
 
 
@@ -66,17 +66,11 @@ def _factors(inputs: Inputs) -> dict[str, tuple[int, ...]]:
 
 def _tests(column: int, meets: Between | Among, path: Path, inputs: Inputs) -> list[Condition]:
     """Give what holds of one column in a region."""
-    places = inputs.places[column]
     if isinstance(meets, Between):
-        return [Interval(places[0], meets.low, meets.high)]
-    middle = middles(inputs)
-    if inputs.columns[column].kind == "binary":
-        at = float(middle[places[0]])
-        return [Interval(places[0], low=at) if 1 in meets.levels else Interval(places[0], high=at)]
+        return [Interval(inputs.places[column][0], meets.low, meets.high)]
     # Split by split: a row that shows no level of the factor goes right at each of them.
-    asked = [(split.levels or (), left) for split, left in path if split.column == column]
-    chosen = [(tuple(places[k] for k in levels), left) for levels, left in asked]
-    return [Shown(on, tuple(middle[list(on)].tolist()), left) for on, left in chosen]
+    sides = [(question(split, inputs), left) for split, left in path if split.column == column]
+    return [Shown(q.features, q.numbers, q.reached == left) for q, left in sides]
 
 
 def player_values(form: Separable, rows: FloatArray) -> FloatArray:

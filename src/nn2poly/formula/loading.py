@@ -6,11 +6,11 @@ from pathlib import Path
 
 from nn2poly.errors import NN2PolyError, StorageError
 from nn2poly.formula import storage
-from nn2poly.formula.piecewise import PiecewisePolynomial
-from nn2poly.formula.polynomial import Polynomial, from_document
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
+from nn2poly.formula.polynomial import from_document
 
 
-def load(path: str | Path) -> Polynomial | PiecewisePolynomial:
+def load(path: str | Path) -> Explicit:
     """Read a polynomial, or a piecewise one, that its method ``save`` wrote.
 
     Parameters
@@ -45,7 +45,7 @@ def load(path: str | Path) -> Polynomial | PiecewisePolynomial:
         ) from error
 
 
-def _formula(document: storage.AnyDocument) -> Polynomial | PiecewisePolynomial:
+def _formula(document: storage.AnyDocument) -> Explicit:
     if isinstance(document, storage.Document):
         return from_document(document)
     return PiecewisePolynomial(

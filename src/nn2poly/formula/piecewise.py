@@ -346,3 +346,7 @@ def _finite(value: Any) -> float | bool | None:
         return None
     number = isinstance(value, int | float | np.floating) and not isinstance(value, bool)
     return float(value) if number and isfinite(value) else False
+
+
+# An explicit formula of either kind.
+Explicit = Polynomial | PiecewisePolynomial

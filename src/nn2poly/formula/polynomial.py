@@ -24,6 +24,7 @@ from nn2poly.formula.document import damaged
 from nn2poly.formula.evaluate import evaluate, term_values
 from nn2poly.formula.fold import fold_terms
 from nn2poly.formula.protocol import Region
+from nn2poly.formula.region_tree import Leaf, Tree
 from nn2poly.formula.term_names import output_index, parse_term, term_name
 from nn2poly.inputs import Inputs
 from nn2poly.memory import check_terms
@@ -257,6 +258,11 @@ class Polynomial:
     def regions(self) -> tuple[Region, ...]:
         """The one region, which is everywhere; see `PiecewisePolynomial`."""
         return (Region(0, "everywhere", {}, self),)
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of its one region; see `PiecewisePolynomial`."""
+        return Leaf(0)
 
     @property
     def n_features(self) -> int:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nn2poly.arrays import FloatArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError
-from nn2poly.formula.region_tree import Conditions
+from nn2poly.formula.region_tree import Conditions, Tree
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
 
@@ -74,6 +74,10 @@ class Formula(Protocol):
     @property
     def regions(self) -> tuple[Region, ...]:
         """Its polynomials, and where each holds: one region everywhere, or several."""
+
+    @property
+    def tree(self) -> Tree:
+        """Which rows are in which region."""
 
     @property
     def n_terms(self) -> int:

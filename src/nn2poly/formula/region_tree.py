@@ -8,14 +8,14 @@ yes/no are 0, its lower value, and 1. A row that shows no level of a factor goes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from nn2poly.arguments import listed
-from nn2poly.arrays import BoolArray, FloatArray, IntArray
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs
 from nn2poly.plain import plain_count, plain_list, plain_number, plain_object
@@ -122,6 +122,51 @@ def _walk(tree: Tree, path: Path) -> Iterator[tuple[int, Path]]:
     yield from _walk(tree.right, (*path, (tree, False)))
 
 
+@dataclass(frozen=True)
+class Question:
+    """What one side of a split asks of raw features.
+
+    Parameters
+    ----------
+    features, numbers
+        Features, and a number for each.
+    reached
+        True: one of the features is at its number or above. False: all are below.
+    """
+
+    features: tuple[int, ...]
+    numbers: tuple[float, ...]
+    reached: bool
+
+    @property
+    def opposite(self) -> Question:
+        """The other side."""
+        return replace(self, reached=not self.reached)
+
+    @property
+    def parts(self) -> list[tuple[int, float]]:
+        """Each feature with its number."""
+        return list(zip(self.features, self.numbers, strict=True))
+
+
+def question(split: Split, inputs: Inputs) -> Question:
+    """Give what the left side of a split asks.
+
+    Examples
+    --------
+    >>> question(Split(0, 6.5, left=Leaf(0), right=Leaf(1)), Inputs.of(["hour"]))
+    Question(features=(0,), numbers=(6.5,), reached=False)
+    """
+    places = inputs.places[split.column]
+    if split.threshold is not None:
+        return Question(places, (split.threshold,), reached=False)
+    levels, middle = split.levels or (), middles(inputs)
+    binary = inputs.columns[split.column].kind == "binary"
+    features = places if binary else tuple(places[level] for level in levels)
+    numbers = tuple(middle[list(features)].tolist())
+    return Question(features, numbers, reached=not binary or 1 in levels)
+
+
 def region_of(tree: Tree, inputs: Inputs, features: FloatArray) -> IntArray:
     """Tell the region of every row of raw features (n, p): array (n,).
 
@@ -138,23 +183,12 @@ def region_of(tree: Tree, inputs: Inputs, features: FloatArray) -> IntArray:
         if isinstance(node, Leaf):
             out[rows] = node.number
             continue
-        # Only the columns that the split asks about are copied.
-        places = inputs.places[node.column]
-        left = goes_left(node, inputs, features[rows[:, None], places])
+        # Only the features that the split asks about are copied.
+        asked = question(node, inputs)
+        reached = (features[rows[:, None], asked.features] >= asked.numbers).any(axis=1)
+        left = reached == asked.reached
         waiting += [(node.left, rows[left]), (node.right, rows[~left])]
     return out
-
-
-def goes_left(split: Split, inputs: Inputs, features: FloatArray) -> BoolArray:
-    """Tell which rows go left, by the raw features (n, width) of the column: array (n,)."""
-    if split.threshold is not None:
-        below: BoolArray = features[:, 0] < split.threshold
-        return below
-    levels = split.levels or ()
-    on = features >= middles(inputs)[list(inputs.places[split.column])]
-    if inputs.columns[split.column].kind == "binary":
-        return np.asarray(on[:, 0] == (1 in levels))
-    return np.asarray(on[:, levels].any(axis=1))
 
 
 def middles(inputs: Inputs) -> FloatArray:
