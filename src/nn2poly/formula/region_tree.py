@@ -144,6 +144,11 @@ class Question:
         return replace(self, reached=not self.reached)
 
     @property
+    def singles(self) -> list[Question]:
+        """The same of each feature by itself."""
+        return [Question((j,), (at,), self.reached) for j, at in self.parts]
+
+    @property
     def parts(self) -> list[tuple[int, float]]:
         """Each feature with its number."""
         return list(zip(self.features, self.numbers, strict=True))
