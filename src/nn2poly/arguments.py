@@ -40,8 +40,8 @@ def check_order(max_order: object, *, where: str = "max_order", lowest: int = 1)
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
 
-def check_count(n: object, *, where: str) -> int:
-    """Return a positive int.
+def check_count(n: object, *, where: str, otherwise: str = "") -> int:
+    """Return a positive int; ``otherwise`` says what else may be passed.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def check_count(n: object, *, where: str) -> int:
     if count is not None and count >= 1:
         return count
     raise InvalidInputError(
-        f"{where} must be a positive integer.",
+        f"{where} must be a positive integer{f' or {otherwise}' if otherwise else ''}.",
         where=where,
         expected="1 or more",
         found=_described(n),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
-from typing import Any, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,10 @@ from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.reading import sample_columns
 from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine, with_deviations
+from nn2poly.conversion.regions import check_regions, split_regions
 from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import frame_columns, read_array
 from nn2poly.network.network import Network
@@ -33,12 +35,55 @@ MAX_CENTER = 1e6
 METHODS = ("auto", "calibrated", "taylor", "local")
 
 
+class Options(TypedDict, total=False):
+    """The options of `convert`, for those who check types."""
+
+    data: Any
+    method: str
+    max_terms: int | None
+    taylor_order: int | Sequence[int]
+    taylor_center: float
+    around: npt.ArrayLike | None
+    sample_weight: npt.ArrayLike | None
+    refit: bool
+    target_r2: float
+    binary: str | bool | Iterable[Any]
+    bounded: bool
+    progress: bool | Callable[[str], None]
+    after: str | None
+    feature_names: Iterable[str] | None
+    output_names: Iterable[str] | None
+    keep_layers: bool
+    out: str | FilePath | None
+
+
+@overload
+def convert(
+    model: Any,
+    max_order: int | str | None = None,
+    *,
+    regions: Literal[1] = 1,
+    **options: Unpack[Options],
+) -> Polynomial: ...
+
+
+@overload
+def convert(
+    model: Any,
+    max_order: int | str | None = None,
+    *,
+    regions: int | str,
+    **options: Unpack[Options],
+) -> Polynomial | PiecewisePolynomial: ...
+
+
 def convert(
     model: Any,
     max_order: int | str | None = None,
     *,
     data: Any = None,
     method: str = "auto",
+    regions: int | str = 1,
     max_terms: int | None = None,
     taylor_order: int | Sequence[int] = 8,
     taylor_center: float = 0.0,
@@ -54,8 +99,8 @@ def convert(
     output_names: Iterable[str] | None = None,
     keep_layers: bool = False,
     out: str | FilePath | None = None,
-) -> Polynomial:
-    """Turn a trained network into an explicit polynomial.
+) -> Polynomial | PiecewisePolynomial:
+    """Turn a trained network into an explicit formula.
 
     Parameters
     ----------
@@ -74,11 +119,15 @@ def convert(
         ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
         ``"local"``: exact Taylor polynomial of the network at ``around``;
         ``"auto"``: local with ``around``, calibrated with ``data``, else taylor.
+    regions
+        With data: how many regions there may be, each with a polynomial of its own: a small tree
+        over the columns, split where that helps on rows left out, so there may be fewer.
+        ``"auto"``: as few as reach ``target_r2`` on these rows, at most 16.
     max_terms
-        With data: a budget of terms instead of an order. Terms are grown where they explain what
-        is left of the network's outputs, high powers of some columns and interactions of up to
-        four, each with all its divisors; fewer where more do not help on rows left out. The
-        outputs alone are fitted, not the layers.
+        With data: a budget of terms (per region) instead of an order. Terms are grown where they
+        explain what is left of the network's outputs, high powers of some columns and
+        interactions of up to four, each with all its divisors; fewer where more do not help on
+        rows left out. The outputs alone are fitted, not the layers.
     taylor_order
         Order q of the series, one for all layers or one per layer, output included.
     taylor_center
@@ -118,6 +167,7 @@ def convert(
     Returns
     -------
     Polynomial
+        A `PiecewisePolynomial` where there are several regions.
 
     Examples
     --------
@@ -138,8 +188,11 @@ def convert(
     chosen = _choose(method, data, around)
     limit = _check_order("auto" if order is None else order)
     task = _Task(limit, chosen, refit, target_r2, progress)
-    if max_terms is not None:
-        max_terms = _check_budget(max_terms, task, keep_layers=keep_layers, out=out)
+    wanted = check_regions(regions)
+    for name, value in (("max_terms", max_terms), ("regions", None if wanted == 1 else wanted)):
+        if value is not None:
+            _check_fitted(name, task, keep_layers=keep_layers, out=out)
+    budget = None if max_terms is None else check_count(max_terms, where="max_terms")
     network = _named(read_network(model, after=after), data, feature_names, output_names)
     problem = None
     if data is not None:
@@ -150,12 +203,12 @@ def convert(
         network = problem.network
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
-    if max_terms is not None and problem is not None:
-        return _sparse(problem, max_terms, task)
     if problem is None or task.method != "calibrated":
         pnet = _expanded(task, network, taylor_order, taylor_center, around)
         poly = _written(pnet, problem, task, keep_layers=keep_layers, out=out)
         return poly if problem is None or out is not None else with_deviations(poly, problem)
+    if budget is not None:
+        return _measured(_sparse(problem, budget, task), problem, task, wanted)
     found, path = _calibrated(task, problem)
     if out is not None:
         pnet = _with_card(found.refined, problem, task, path, found.calibrated)
@@ -163,7 +216,7 @@ def convert(
     formula = found.formula
     if keep_layers or formula is None:
         formula = _written(found.refined, problem, task, keep_layers=keep_layers)
-    return with_deviations(_with_card(formula, problem, task, path, found.calibrated), problem)
+    return _measured(formula, problem, task, wanted, path, found.calibrated)
 
 
 def polynomial_network(
@@ -277,7 +330,7 @@ def _written(
     return poly if problem is None or out is not None else fold_indicators(poly, problem)
 
 
-_Fitted = TypeVar("_Fitted", Polynomial, PolynomialNetwork)
+_Fitted = TypeVar("_Fitted", Polynomial, PiecewisePolynomial, PolynomialNetwork)
 
 
 def _with_card(
@@ -305,31 +358,41 @@ def _with_card(
     return replace(fitted, card=card)
 
 
+def _measured(
+    poly: Polynomial,
+    problem: Problem,
+    task: _Task,
+    regions: int | str,
+    path: Path = (),
+    pnet: PolynomialNetwork | None = None,
+) -> Polynomial | PiecewisePolynomial:
+    """Split into regions where they are wanted, and measure the fidelity."""
+    if regions != 1:
+        task.report("looking for regions")
+        pieces = split_regions(poly, problem, regions, task.target_r2)
+        if isinstance(pieces, PiecewisePolynomial):
+            return _with_card(pieces, problem, task, path, pnet)
+    return with_deviations(_with_card(poly, problem, task, path, pnet), problem)
+
+
 def _sparse(problem: Problem, max_terms: int, task: _Task) -> Polynomial:
-    """Fit a budget of terms to the outputs, and measure the fidelity."""
+    """Fit a budget of terms to the outputs."""
     task.report("choosing the terms")
-    task = replace(task, order=task.order or MAX_ORDER)
-    poly = sparse_polynomial(problem, max_terms, task.order)
-    measured = _with_card(poly, problem, task, ())
-    return with_deviations(measured, problem)
+    return sparse_polynomial(problem, max_terms, task.order or MAX_ORDER)
 
 
-def _check_budget(
-    max_terms: object, task: _Task, *, keep_layers: bool, out: str | FilePath | None
-) -> int:
-    """Give the budget; refuse one that is none, or stands beside what it cannot be used with."""
-    budget = check_count(max_terms, where="max_terms")
+def _check_fitted(name: str, task: _Task, *, keep_layers: bool, out: str | FilePath | None) -> None:
+    """Refuse what is fitted to a sample without one, or beside what it cannot be used with."""
     if task.method != "calibrated":
-        raise _needs_data("A budget of terms is spent on what a sample shows.")
+        raise _needs_data(f"{name} is spent on what a sample shows.")
     if keep_layers or out is not None:
         raise InvalidInputError(
-            "A budget of terms fits the outputs alone, in memory.",
-            where="max_terms",
+            f"With {name} the outputs alone are fitted, in memory.",
+            where=name,
             expected="neither keep_layers nor out beside it",
             found="keep_layers=True" if keep_layers else f"out={str(out)!r}",
-            remedy="leave max_terms out, or save the polynomial afterwards",
+            remedy=f"leave {name} out, or save the formula afterwards",
         )
-    return budget
 
 
 def _check_target(target_r2: float) -> float:

@@ -121,9 +121,7 @@ def descend(
     return scales.from_design(found) if error < (1.0 - GAIN) * kept.error(begun[0]) else None
 
 
-def best_step(
-    fitted: Design, kept: Design, start: FloatArray
-) -> tuple[float, int, FloatArray]:
+def best_step(fitted: Design, kept: Design, start: FloatArray) -> tuple[float, int, FloatArray]:
     """Walk until rows left out gain no more: their error, the steps, the coefficients."""
     best = kept.error(start), 0, start
     for step, found in enumerate(islice(steps(fitted, start), STEPS), start=1):

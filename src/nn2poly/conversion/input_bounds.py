@@ -45,7 +45,7 @@ def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     rows, truth
         Rows to fit, and the network's outputs (n, k) on them.
     """
-    held = _with_bounds(inputs, dict(_starts(inputs, rows.X)))
+    held = _with_bounds(inputs, dict(_starts(inputs, rows)))
     if len(rows) < 10 * TRIAL_TERMS:
         return held
     # An even choice: the first rows of a table in calendar order are one season.
@@ -53,11 +53,11 @@ def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     return _tightened(held, rows.some(places), truth[places])
 
 
-def _starts(inputs: Inputs, X: FloatArray) -> Iterator[tuple[int, Ends]]:
+def _starts(inputs: Inputs, rows: FitRows) -> Iterator[tuple[int, Ends]]:
     """Give the first bounds of every number that varies: (number of the column, ends)."""
     for number, (column, places) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
         if column.kind == "number" and column.coordinates[0].is_affine:
-            ends = column_bounds(X[:, places[0]], BEYOND[0])
+            ends = column_bounds(rows.X[:, places[0]], BEYOND[0], rows.weights)
             if ends is not None:
                 yield number, ends
 
@@ -80,7 +80,7 @@ def _tightened(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
         if column.kind != "number" or len(np.unique(x)) <= FEW_VALUES:
             continue
         for beyond in BEYOND[1:]:
-            ends = _cut(x, beyond)
+            ends = _cut(x, beyond, rows.weights)
             if ends is None:
                 break
             tried = _with_bounds(inputs, {number: ends})
@@ -126,7 +126,7 @@ def _trial_terms(inputs: Inputs) -> Terms:
     return Listed.of([(), *every, *powers], inputs.n_features)
 
 
-def column_bounds(x: FloatArray, beyond: float) -> Ends | None:
+def column_bounds(x: FloatArray, beyond: float, weights: FloatArray | None = None) -> Ends | None:
     """Choose bounds of one column: its range where tails are light, else quantiles.
 
     Examples
@@ -138,24 +138,34 @@ def column_bounds(x: FloatArray, beyond: float) -> Ends | None:
     low, high = float(x.min()), float(x.max())
     if not low < high:
         return None
-    inner = _quantiles(x, beyond)
+    inner = _quantiles(x, beyond, np.ones(len(x)) if weights is None else weights)
     reach = LIGHT * (inner[1] - inner[0])
     first = low if low >= inner[0] - reach else inner[0]
     last = high if high <= inner[1] + reach else inner[1]
     return (first, last) if first < last else (low, high)
 
 
-def _cut(x: FloatArray, beyond: float) -> Ends | None:
+def _cut(x: FloatArray, beyond: float, weights: FloatArray) -> Ends | None:
     """Give quantiles of one column as bounds; None when they leave nothing."""
-    first, last = _quantiles(x, beyond)
+    first, last = _quantiles(x, beyond, weights)
     return (first, last) if first < last else None
 
 
-def _quantiles(x: FloatArray, beyond: float) -> Ends:
+def _quantiles(x: FloatArray, beyond: float, weights: FloatArray) -> Ends:
     """Give two quantiles; of the other values where one value holds nearly all rows."""
-    first, last = np.quantile(x, [beyond, 1.0 - beyond]).tolist()
+    first, last = _weighted(x, beyond, weights)
     if first < last:
         return first, last
-    others = x[x != first]
-    low, high = np.quantile(others, [beyond, 1.0 - beyond]).tolist()
+    others = x != first
+    low, high = _weighted(x[others], beyond, weights[others])
     return min(low, first), max(high, first)
+
+
+def _weighted(x: FloatArray, beyond: float, weights: FloatArray) -> Ends:
+    """Give the values below and above which a share of the weight lies."""
+    order = np.argsort(x, kind="stable")
+    share = np.cumsum(weights[order]) / weights.sum()
+    # Sums of weights end at 1 but for rounding.
+    places = np.minimum(np.searchsorted(share, [beyond, 1.0 - beyond]), len(x) - 1)
+    low, high = x[order[places]].tolist()
+    return low, high

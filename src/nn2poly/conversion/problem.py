@@ -59,7 +59,9 @@ class Problem:
             held_inputs = bounded_inputs(network.inputs, self.fit_rows, self.fit_truth)
             network = replace(network, inputs=held_inputs)
             held = network.inputs.curved(self.fit_rows.X)
-            center, scale = held.mean(axis=0), held.std(axis=0)
+            shares = self.fit_rows.weights / self.fit_rows.weights.sum()
+            center = shares @ held
+            scale = np.sqrt(shares @ (held - center) ** 2)
         # A feature that does not vary keeps the scale that the network itself gives it.
         flat = (summary.low == summary.high) | (scale <= 1e-12 * np.abs(center))
         network = network.recentered(center, np.where(flat, self.network.scale, scale))

@@ -37,7 +37,8 @@ def cuts(x: FloatArray) -> FloatArray:
     reach = ROUNDING / QUANTILES
     lower, upper = np.quantile(x, shares - reach), np.quantile(x, shares + reach)
     whole = bool(np.all(values == np.round(values)))
-    found = [_between_whole(a) if whole else round_within(a, b) for a, b in zip(lower, upper)]
+    pairs = zip(lower.tolist(), upper.tolist(), strict=True)
+    found = [_between_whole(a) if whole else round_within(a, b) for a, b in pairs]
     inside = [t for t in dict.fromkeys(found) if values[0] < t <= values[-1]]
     return np.array(inside, dtype=np.float64)
 

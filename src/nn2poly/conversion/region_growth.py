@@ -160,7 +160,9 @@ class Growth:
         X = pool.rows.X[search]
         left = pool.residual[search] - pool.regression.predict(X, node.fits[0])
         inputs = pool.regression.inputs
-        rows = SearchRows(X, _unit_size(inputs.to_working(X)), pool.rows.weights[search], left / pool.unit)
+        rows = SearchRows(
+            X, _unit_size(inputs.to_working(X)), pool.rows.weights[search], left / pool.unit
+        )
         return find_cuts(rows, inputs, self.least)
 
     def _divided(self, node: Node, cut: Cut) -> tuple[Cut, Node, Node]:
@@ -201,4 +203,5 @@ def _unit_size(z: FloatArray) -> FloatArray:
     """Centre coordinates and scale them to unit size; one that does not vary stays 0."""
     centred = z - z.mean(axis=0)
     size = centred.std(axis=0)
-    return centred / np.where(size > 1e-12, size, 1.0)
+    scaled: FloatArray = centred / np.where(size > 1e-12, size, 1.0)
+    return scaled

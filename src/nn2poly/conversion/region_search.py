@@ -115,12 +115,12 @@ def _bins(rows: SearchRows, column: Column, places: tuple[int, ...]) -> _Bins | 
 
 def _levels(rows: SearchRows, column: Column, places: tuple[int, ...]) -> IntArray:
     """Give the level (n,) that each row shows; one more than there are for none."""
-    values = rows.X[:, list(places)]
-    high = np.array([1.0 if column.ranges is None else r[1] for r in column.ranges or [(0, 1)] * len(places)])
-    shown = values == high
+    ends = column.ranges or ((0.0, 1.0),) * len(places)
+    shown = rows.X[:, list(places)] == np.array([high for _, high in ends])
     if column.kind == "binary":
-        return shown[:, 0].astype(np.intp)
-    return np.where(shown.any(axis=1), shown.argmax(axis=1), len(places)).astype(np.intp)
+        return np.asarray(shown[:, 0], dtype=np.intp)
+    none = np.full(len(shown), len(places), dtype=np.intp)
+    return np.where(shown.any(axis=1), shown.argmax(axis=1), none)
 
 
 def _ordered(level: IntArray, rows: SearchRows, count: int) -> IntArray:
@@ -128,7 +128,10 @@ def _ordered(level: IntArray, rows: SearchRows, count: int) -> IntArray:
     weight = np.bincount(level, rows.weights, minlength=count + 1)[:count]
     shown = np.flatnonzero(weight > 0)
     sums = np.stack(
-        [np.bincount(level, rows.weights * r, minlength=count + 1)[:count] for r in rows.residual.T],
+        [
+            np.bincount(level, rows.weights * r, minlength=count + 1)[:count]
+            for r in rows.residual.T
+        ],
         axis=1,
     )
     means = sums[shown] / weight[shown, None]
@@ -141,9 +144,7 @@ def _ordered(level: IntArray, rows: SearchRows, count: int) -> IntArray:
     return shown[np.argsort(means @ direction, kind="stable")]
 
 
-def _best(
-    rows: SearchRows, design: FloatArray, number: int, bins: _Bins, least: int
-) -> Cut | None:
+def _best(rows: SearchRows, design: FloatArray, number: int, bins: _Bins, least: int) -> Cut | None:
     """Find the best cut of one column."""
     counts = np.cumsum(np.bincount(bins.of_row, minlength=bins.count))
     fine = np.flatnonzero((counts[:-1] >= least) & (counts[-1] - counts[:-1] >= least))

@@ -10,26 +10,35 @@ fitted in the leaves at the end.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
+from operator import add
 
 import numpy as np
 
 from nn2poly.algebra.terms import Listed, Terms
+from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows
 from nn2poly.conversion.basis import orthonormal_basis
 from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.fit_rows import FitRows, gather_rows, stacked
-from nn2poly.conversion.folds import spread
+from nn2poly.conversion.folds import Rows, spread
 from nn2poly.conversion.gradients import Scales, best_step, steps
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refit import STRENGTHS, shrinkage
-from nn2poly.conversion.region_growth import Growth, Node, Pool
+from nn2poly.conversion.region_growth import Growth, Pool
 from nn2poly.conversion.regression import Regression
+from nn2poly.formula.deviations import term_deviations
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.region_tree import Leaf, Tree, region_of
+from nn2poly.inputs import Inputs
 
+# Most regions of "auto" (issue), and rows that tell how far terms move the outputs of a region.
+MAX_AUTO, DEVIATION_ROWS = 16, 1_000
 # Rows that the tree is grown on (design: 30,000 are enough), and that the leaves are fitted on.
 GROW_ROWS, LEAF_ROWS = 30_000, 500_000
 # Terms up to which nodes have all of them, and leaves are solved from moments.
@@ -38,6 +47,61 @@ FEW_TERMS = 500
 ENOUGH_ROWS, TIMES = 5_000, 3
 # Bytes of the design matrix of one leaf.
 LEAF_BYTES = 2**29
+
+
+def check_regions(regions: object) -> int | str:
+    """Give a number of regions, or "auto"."""
+    if isinstance(regions, str) and regions == "auto":
+        return regions
+    return check_count(regions, where="regions", otherwise='"auto"')
+
+
+def split_regions(
+    poly: Polynomial, problem: Problem, regions: int | str, target_r2: float
+) -> Polynomial | PiecewisePolynomial:
+    """Split a formula of one region; give it as it is where nothing is gained by that.
+
+    Parameters
+    ----------
+    regions
+        Most regions; ``"auto"`` for as few as reach ``target_r2`` on rows left out.
+    """
+    if isinstance(regions, str):
+        found = grow_regions(poly, problem, MAX_AUTO, enough=lambda left: 1.0 - left >= target_r2)
+    else:
+        found = grow_regions(poly, problem, regions)
+    if len(found.polynomials) == 1:
+        return poly
+    return _piecewise(found, problem)
+
+
+def _piecewise(found: Regions, problem: Problem) -> PiecewisePolynomial:
+    """Tell of each region its rows, and how close it is on the rows kept for the card."""
+    inputs, X = found.polynomials[0].inputs, problem.summary.held_out
+    count = partial(_count, tree=found.tree, inputs=inputs, size=len(found.polynomials))
+    n_rows: IntArray = problem.sample.over(count, add)
+    region, truth = region_of(found.tree, inputs, X), problem.truth(X)
+    close, described = [], []
+    for number, poly in enumerate(found.polynomials):
+        here = region == number
+        close.append(_r2(truth[here], _values(poly, X[here])))
+        rows = X[here] if here.any() else X
+        described.append(replace(poly, deviations=term_deviations(poly, rows[:DEVIATION_ROWS])))
+    return PiecewisePolynomial(found.tree, tuple(described), tuple(n_rows.tolist()), tuple(close))
+
+
+def _count(rows: Rows, tree: Tree, inputs: Inputs, size: int) -> IntArray:
+    """Count the rows of a part of the sample in each region."""
+    total = np.zeros(size, dtype=np.intp)
+    for X, _, _ in rows.numbered():
+        total += np.bincount(region_of(tree, inputs, X), minlength=size)
+    return total
+
+
+def _r2(truth: FloatArray, found: FloatArray) -> float | None:
+    """Give the mean R² of the outputs that vary; None where no row tells."""
+    varies = np.ptp(truth, axis=0) > 0 if len(truth) else np.zeros(truth.shape[1], dtype=bool)
+    return float(mean_r2(truth[:, varies], found[:, varies])) if varies.any() else None
 
 
 @dataclass(frozen=True)
@@ -60,7 +124,7 @@ def grow_regions(
     problem: Problem,
     most: int,
     *,
-    enough: Callable[[float], bool] = lambda left: False,
+    enough: Callable[[float], bool] | None = None,
 ) -> Regions:
     """Split where rows left out gain by it.
 
@@ -81,12 +145,16 @@ def grow_regions(
     whole = Regression(poly.inputs, basis, terms)
     part = whole if len(terms) <= FEW_TERMS else Regression(poly.inputs, basis, _main(terms))
     growth = Growth(_pool(part, poly, problem, _some(rows, GROW_ROWS)))
-    growth.grow(most, enough)
+    growth.grow(most, enough or _never)
     if len(growth.leaves) == 1:
         return Regions(Leaf(0), (poly,), tuple(growth.errors))
     changes = _fitted(whole, part, poly, problem, growth, rows)
     polynomials = tuple(_changed(poly, *basis.powers(terms, change)) for change in changes)
     return Regions(growth.tree(), polynomials, tuple(growth.errors))
+
+
+def _never(_: float) -> bool:
+    return False
 
 
 def _main(terms: Terms) -> Listed:
@@ -181,10 +249,9 @@ def _by_steps(
         for some in (~kept, kept, np.ones(len(rows), dtype=bool))
     )
     begun = scales.to_design(start)
-    _, count, found = best_step(fitted, held, begun)
-    for found in islice(steps(all_rows, begun), count):
-        pass
-    return scales.from_design(found)
+    _, count, _ = best_step(fitted, held, begun)
+    walked = [begun, *islice(steps(all_rows, begun), count)]
+    return scales.from_design(walked[-1])
 
 
 def _changed(poly: Polynomial, terms: Listed, change: FloatArray) -> Polynomial:
