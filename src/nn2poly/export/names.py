@@ -14,6 +14,8 @@ LINK_REMARKS = {
     "softmax": "Raw output: the probabilities are the softmax of all outputs.",
 }
 
+HELD_REMARK = "Inputs are held at their bounds: beyond them the output is that of the edge."
+
 
 def identifiers(
     names: Iterable[str], *, prefix: str = "x", reserved: Container[str] = ()
@@ -76,4 +78,5 @@ def remarks(poly: Polynomial, output: str) -> list[str]:
      'Raw output: the probability is 1 / (1 + exp(-output)).']
     """
     lines = [f"{output!r}: a polynomial of order {poly.max_order}."]
-    return [*lines, LINK_REMARKS[poly.link]] if poly.link in LINK_REMARKS else lines
+    lines += [LINK_REMARKS[poly.link]] if poly.link in LINK_REMARKS else []
+    return [*lines, HELD_REMARK] if poly.inputs.are_bounded else lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import check_writable, expressions, used_variables
+from nn2poly.export.names import HELD_REMARK
 from nn2poly.export.writing import Notation, binding, inlined, spelled, write
 from nn2poly.formula.polynomial import Polynomial
 
@@ -82,7 +83,8 @@ def sql_select(poly: Polynomial, table: str) -> str:
     Returns
     -------
     str
-        The statement, without a semicolon; its columns are the output names.
+        The statement, without a semicolon; its columns are the output names. A comment in front
+        tells where inputs are held at bounds.
 
     Raises
     ------
@@ -111,7 +113,8 @@ def sql_select(poly: Polynomial, table: str) -> str:
         inner = ",\n  ".join(f"{_cast_column(poly, i)} AS z{i}" for i in sorted(used))
         source = f"(SELECT\n  {inner}\nFROM {source}) AS z"
     joined = ",\n  ".join(outputs)
-    return f"SELECT\n  {joined}\nFROM {source}"
+    comment = f"/* {HELD_REMARK} */\n" if poly.inputs.are_bounded else ""
+    return f"{comment}SELECT\n  {joined}\nFROM {source}"
 
 
 def _cast_column(poly: Polynomial, i: int) -> str:
