@@ -33,7 +33,7 @@ SHOWN, STEPS = 8, 7
     ),
     (
         "the 100 terms that matter most, of whatever order",
-        "nn2poly convert model.onnx -d train.csv --drop id --drop price --max-terms 100",
+        "nn2poly convert model.onnx --data train.csv --max-terms 100",
     ),
     (
         "the method of the paper, without data",

@@ -8,7 +8,6 @@ from nn2poly.arguments import interval_text, plural
 from nn2poly.arrays import FloatArray
 from nn2poly.inputs.columns import Inputs
 from nn2poly.inputs.functions import Function
-from nn2poly.inputs.matrices import outside_range
 
 # Columns that a text names before it counts the others (taste).
 NAMED = 3
@@ -54,11 +53,7 @@ def share_beyond(inputs: Inputs, features: FloatArray) -> FloatArray:
     """Give the share (p,) of the rows of features (n, p) that lie beyond the bounds."""
     functions = [coordinate.function for coordinate in inputs.coordinates]
     low, high = (np.array([getattr(f, end) for f in functions]) for end in ("low", "high"))
-    share: FloatArray = np.zeros(len(functions))
-    has = inputs.with_bounds
-    largest = np.finfo(np.float64).max / 4  # differences of bounds must stay finite
-    ends = np.clip(low[has], -largest, largest), np.clip(high[has], -largest, largest)
-    share[has] = outside_range(features[:, has], *ends).mean(axis=0)
+    share: FloatArray = ((features < low) | (features > high)).mean(axis=0)
     return share
 
 
