@@ -9,6 +9,7 @@ from nn2poly.verdicts import (
     ROUGH,
     ClassDistance,
     Distance,
+    Held,
     MissedTarget,
     Outside,
     Reason,
@@ -18,7 +19,9 @@ from nn2poly.verdicts import (
 )
 
 
-def verdict(card: FidelityCard, *, tail: Tail | None = None, fitted: bool = False) -> Verdict:
+def verdict(
+    card: FidelityCard, *, tail: Tail | None = None, held: Held | None = None, fitted: bool = False
+) -> Verdict:
     """Say how far to trust the polynomial, and where not.
 
     Parameters
@@ -27,6 +30,8 @@ def verdict(card: FidelityCard, *, tail: Tail | None = None, fitted: bool = Fals
         The numbers; its own verdict is not read.
     tail
         The few rows that carry the error, if they do.
+    held
+        The columns whose bounds cut rows, if some do.
     fitted
         The rows compared are those that the conversion fitted.
 
@@ -38,7 +43,8 @@ def verdict(card: FidelityCard, *, tail: Tail | None = None, fitted: bool = Fals
     >>> print(verdict(card))
     Faithful (R2 0.995): follows the network to within 4.3 % of its range on 95 % of 40 rows.
     """
-    reasons = tuple(_missed(card) if fitted else _reasons(card, tail))
+    found = (*_missed(card),) if fitted else (*_reasons(card, tail),)
+    reasons: tuple[Reason, ...] = found if held is None else (*found, held)
     order = len(card.per_order) - 1
     return Verdict(grade(card.r2, fitted=fitted), card.r2, card.n_rows, fitted, order, reasons)
 

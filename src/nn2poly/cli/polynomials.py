@@ -161,6 +161,7 @@ def describe(poly: Polynomial) -> dict[str, Any]:
         "outputs": list(poly.output_names),
         "classes": None if poly.classes is None else list(poly.classes),
         "link": poly.link,
+        "bounds": poly.inputs.bounds(),
     }
 
 

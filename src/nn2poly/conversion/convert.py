@@ -198,7 +198,7 @@ def convert(
     if data is not None:
         task.report("reading the sample")
         folded = binary if out is None else False
-        held = check_flag(bounded, where="bounded") and task.method == "calibrated"
+        held = check_flag(bounded, name="bounded") and task.method == "calibrated"
         problem = read_problem(network, data, sample_weight, folded, bounded=held)
         network = problem.network
     elif sample_weight is not None:
@@ -257,7 +257,7 @@ def polynomial_network(
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
-        held = check_flag(bounded, where="bounded")
+        held = check_flag(bounded, name="bounded")
         problem = read_problem(network, data, sample_weight, binary, bounded=held)
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")

@@ -14,6 +14,8 @@ LINK_REMARKS = {
     "softmax": "Raw output: the probabilities are the softmax of all outputs.",
 }
 
+HELD_REMARK = "Inputs are held at their bounds: beyond them the output is that of the edge."
+
 
 def identifiers(
     names: Iterable[str], *, prefix: str = "x", reserved: Container[str] = ()
@@ -81,4 +83,5 @@ def remarks(poly: Explicit, output: str) -> list[str]:
     if len(poly.regions) > 1:
         lines = [f"{output!r}: {len(poly.regions)} regions, in each a polynomial."]
         lines += [f"region {region.number}: {region.rule!r}" for region in poly.regions]
-    return [*lines, LINK_REMARKS[poly.link]] if poly.link in LINK_REMARKS else lines
+    lines += [LINK_REMARKS[poly.link]] if poly.link in LINK_REMARKS else []
+    return [*lines, HELD_REMARK] if poly.inputs.are_bounded else lines

@@ -40,8 +40,8 @@ def onnx(poly: Explicit, path: str | Path) -> Path:
     """Write the polynomial as an ONNX model.
 
     Opset 17, double precision: input ``X`` (n, p) in raw units, output ``Y`` (n, n_outputs).
-    The model's metadata hold the names, classes and link as JSON, and the opset. Classifiers
-    give raw outputs, before the link.
+    The model's metadata hold the names, classes, link and the bounds at which inputs are held
+    (null for none) as JSON, and the opset. Classifiers give raw outputs, before the link.
 
     Parameters
     ----------
@@ -147,6 +147,7 @@ def _metadata(poly: Explicit) -> dict[str, str]:
         "classes": classes,
         "link": poly.link,
         "max_order": poly.max_order,
+        "bounds": poly.inputs.bounds(),
         "opset": OPSET,
     }
     return {key: json.dumps(value) for key, value in entries.items()}

@@ -14,6 +14,7 @@ from nn2poly.export.branches import (
     outputs_of,
 )
 from nn2poly.export.horner import check_writable, used_variables
+from nn2poly.export.names import HELD_REMARK
 from nn2poly.export.writing import Notation, binding, inlined, spelled, write
 from nn2poly.formula.piecewise import Explicit
 
@@ -110,7 +111,8 @@ def sql_select(poly: Explicit, table: str) -> str:
     Returns
     -------
     str
-        The statement, without a semicolon; its columns are the output names.
+        The statement, without a semicolon; its columns are the output names. A comment in front
+        tells where inputs are held at bounds.
 
     Raises
     ------
@@ -143,7 +145,8 @@ def sql_select(poly: Explicit, table: str) -> str:
         inner = ",\n  ".join(columns)
         source = f"(SELECT\n  {inner}\nFROM {source}) AS z"
     joined = ",\n  ".join(outputs)
-    return f"SELECT\n  {joined}\nFROM {source}"
+    comment = f"/* {HELD_REMARK} */\n" if poly.inputs.are_bounded else ""
+    return f"{comment}SELECT\n  {joined}\nFROM {source}"
 
 
 def _cast(poly: Explicit, i: int) -> str:
