@@ -23,9 +23,10 @@ import numpy as np
 
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import Graded, Listed, Terms, collect
-from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows
 from nn2poly.conversion.basis import orthonormal_basis
+from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.gradients import descend
 from nn2poly.conversion.problem import Problem
@@ -80,15 +81,27 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     few = len(rows) < 2 * len(np.unique(rows.fold))
     if poly.max_order < 1 or few or not np.all(np.isfinite(problem.fit_truth)):
         return poly
-    basis = orthonormal_basis(poly.inputs.to_working(rows.X), rows.weights, poly.max_order)
+    z = poly.inputs.to_working(rows.X)
+    basis = orthonormal_basis(z, rows.weights, poly.max_order)
     terms = poly.terms.at(basis.carried(poly.terms))
     prior = _aligned(terms, *basis.products(poly.terms, poly.coefficients))
     fit = _Fit(Regression(poly.inputs, basis, terms), problem)
     found = fit.few_terms(prior) if len(terms) <= MAX_TERMS else fit.many_terms(prior)
     if found is None:
         return poly
-    new_terms, values = basis.powers(terms, found)
-    return _with_terms(poly, new_terms, values)
+    fitted = Correction(*basis.powers(terms, found))
+    flat = _of_flat_columns(poly, np.all(z == 0.0, axis=0))
+    whole = fitted if flat is None else fitted.plus(flat)
+    return _with_terms(poly, whole.terms, whole.coefficients)
+
+
+def _of_flat_columns(poly: Polynomial, is_flat: BoolArray) -> Correction | None:
+    """Keep what a calibration says of features that are 0 on all rows: it was not refitted."""
+    if not is_flat.any():
+        return None
+    places = [k for k, term in enumerate(poly.terms) if any(is_flat[j] for j in term)]
+    kept = poly.terms.at(np.array(places, dtype=np.intp))
+    return Correction(kept, poly.coefficients[places])
 
 
 def _near_decision(rows: FitRows, problem: Problem) -> FitRows:
@@ -113,7 +126,7 @@ def _aligned(terms: Terms, found: Listed, values: FloatArray) -> FloatArray:
     return out
 
 
-def _with_terms(poly: Polynomial, terms: Listed, values: FloatArray) -> Polynomial:
+def _with_terms(poly: Polynomial, terms: Terms, values: FloatArray) -> Polynomial:
     """Give the polynomial other terms and coefficients; all of an order are graded again."""
     full = len(terms) == count_terms(poly.n_features, poly.max_order)
     kept: Terms = Graded(poly.n_features, poly.max_order) if full else terms
