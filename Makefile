@@ -41,6 +41,7 @@ bench: $(VENV)/.dev $(VENV)/.rivals
 	$(BIN)/python benchmarks/explain.py
 	$(BIN)/python benchmarks/calibration.py --quick
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/bankruptcy.py --quick
 	$(BIN)/python benchmarks/rivals.py --quick
 
 clean:

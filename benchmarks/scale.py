@@ -138,7 +138,7 @@ def large_point(kind: str, folder: str) -> dict[str, Any]:
     return result
 
 
-def used(path: str, p: int) -> n2p.Polynomial:
+def used(path: str, p: int) -> n2p.Polynomial | n2p.PiecewisePolynomial:
     poly = n2p.load(path)
     poly.predict(np.random.default_rng(1).uniform(-1, 1, (200, p)))
     poly.top(20)

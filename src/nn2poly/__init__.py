@@ -16,7 +16,9 @@ from nn2poly.conversion.convert import convert, polynomial_network
 from nn2poly.conversion.many import convert_many
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import NN2PolyError, TooManyTermsError
-from nn2poly.formula.polynomial import Polynomial, load
+from nn2poly.formula.loading import load
+from nn2poly.formula.piecewise import PiecewisePolynomial
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Layer, Network
 from nn2poly.network.readers import read_network, register_reader
 
@@ -30,6 +32,7 @@ __all__ = [
     "Layer",
     "NN2PolyError",
     "Network",
+    "PiecewisePolynomial",
     "Polynomial",
     "PolynomialClassifier",
     "PolynomialNetwork",

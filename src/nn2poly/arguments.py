@@ -6,6 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from math import isinf
 from reprlib import repr as short_repr
 from typing import Any
 
@@ -40,8 +41,8 @@ def check_order(max_order: object, *, where: str = "max_order", lowest: int = 1)
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
 
-def check_count(n: object, *, where: str) -> int:
-    """Return a positive int.
+def check_count(n: object, *, where: str, otherwise: str = "") -> int:
+    """Return a positive int; ``otherwise`` says what else may be passed.
 
     Examples
     --------
@@ -52,10 +53,29 @@ def check_count(n: object, *, where: str) -> int:
     if count is not None and count >= 1:
         return count
     raise InvalidInputError(
-        f"{where} must be a positive integer.",
+        f"{where} must be a positive integer{f' or {otherwise}' if otherwise else ''}.",
         where=where,
         expected="1 or more",
         found=_described(n),
+    )
+
+
+def check_flag(value: object, *, name: str) -> bool:
+    """Return ``value`` if it is True or False; a text such as "no" would count as True.
+
+    Examples
+    --------
+    >>> check_flag(False, name="bounded")
+    False
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidInputError(
+        f"{name} must be True or False.",
+        where=name,
+        expected="True or False",
+        found=_described(value),
+        remedy=f"pass {name}=True or {name}=False",
     )
 
 
@@ -263,6 +283,18 @@ def listed(items: Sequence[object], show: Callable[[Any], str] = repr) -> str:
 def plural(count: int, noun: str) -> str:
     """Count a noun: ``1 row``, ``2,000 rows``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def interval_text(low: float | None, high: float | None) -> str:
+    """Write bounds; None and infinite ones do not bind.
+
+    Examples
+    --------
+    >>> interval_text(0.81234, 6.2), interval_text(None, 12000.0)
+    ('0.8123 … 6.2', '… 1.2e+04')
+    """
+    ends = ("" if end is None or isinf(end) else f"{end:.4g}" for end in (low, high))
+    return " … ".join(ends).strip()
 
 
 def _described(value: object) -> str:

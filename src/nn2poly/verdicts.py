@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import ceil, floor, isnan, log10
 from typing import Any, TypeVar
 
-from nn2poly.arguments import plural
+from nn2poly.arguments import interval_text, plural
 
 # R² from which the polynomial may speak for the network, show its main lines, or only hint:
 # a choice of this project, kept since version 0.1.
@@ -49,11 +49,15 @@ class FarColumn:
 
 @dataclass(frozen=True)
 class Tail:
-    """The few rows that carry the error: how many, R² without them, and where they lie."""
+    """The few rows that carry the error: how many, R² without them, and where they lie.
+
+    ``held`` tells that the formula holds such values at its edge already.
+    """
 
     n_rows: int
     r2: float
     columns: tuple[FarColumn, ...]
+    held: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,13 +86,31 @@ class Outside:
 
 
 @dataclass(frozen=True)
+class HeldColumn:
+    """A column that is held at bounds, None for none, and the share of rows beyond them."""
+
+    name: str
+    low: float | None
+    high: float | None
+    share: float
+
+
+@dataclass(frozen=True)
+class Held:
+    """Columns whose bounds cut rows, those with most rows first, and how many others do."""
+
+    columns: tuple[HeldColumn, ...]
+    n_others: int = 0
+
+
+@dataclass(frozen=True)
 class Entering:
     """The columns that do not enter as they are: pairs of a name and what it enters as."""
 
     entries: tuple[tuple[str, str], ...]
 
 
-Reason = Distance | ClassDistance | Tail | MissedTarget | Region | Outside | Entering
+Reason = Distance | ClassDistance | Tail | MissedTarget | Region | Outside | Held | Entering
 # What a file calls them.
 KINDS: dict[str, type[Reason]] = {
     "distance": Distance,
@@ -97,6 +119,7 @@ KINDS: dict[str, type[Reason]] = {
     "missed target": MissedTarget,
     "region": Region,
     "outside": Outside,
+    "held": Held,
     "entering": Entering,
 }
 _Kind = TypeVar("_Kind", bound=Reason)
@@ -165,7 +188,8 @@ class Verdict:
 def _reason(data: Mapping[str, Any]) -> Reason:
     fields = {name: value for name, value in data.items() if name != "kind"}
     if "columns" in fields:
-        fields["columns"] = tuple(FarColumn(**column) for column in fields["columns"])
+        part = HeldColumn if data["kind"] == "held" else FarColumn
+        fields["columns"] = tuple(part(**column) for column in fields["columns"])
     if "entries" in fields:
         fields["entries"] = tuple((name, words) for name, words in fields["entries"])
     return KINDS[data["kind"]](**fields)
@@ -200,8 +224,8 @@ def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
     tail = verdict.reason(Tail)
     without = f"; without the {_worst(tail)} {r2} is {r2_text(tail.r2)}" if tail else ""
     head = f"{_graded(verdict, r2)}: {_finding(verdict)}{without}."
-    rest = (_missed(verdict, r2), _remedy(verdict), _outside(verdict), _entering(verdict))
-    sentences = (head, *rest)
+    said = (_missed(verdict, r2), _remedy(verdict), _held(verdict), _outside(verdict))
+    sentences = (head, *said, _entering(verdict))
     return " ".join(filter(None, sentences))
 
 
@@ -269,7 +293,29 @@ def _tail_remedy(tail: Tail, *, lower: bool) -> str:
         return f"Look at the {_worst(tail)}, {rest}"
     found = (f"{c.name!r} ({c.value:,.4g}; median {c.median:,.4g})" for c in tail.columns)
     such = "that column" if len(tail.columns) == 1 else "such columns"
+    if tail.held:
+        return (
+            f"{they} far out in {' and '.join(found)}, held at the edge: trust the network there."
+        )
     return f"{they} far out in {' and '.join(found)}: clip or transform {such}, {rest}"
+
+
+def _held(verdict: Verdict) -> str:
+    """Name the columns that are held inside the sample, the rest counted."""
+    held = verdict.reason(Held)
+    if held is None:
+        return ""
+    parts = [
+        f"{c.name!r} outside {interval_text(c.low, c.high)} ({_percent(c.share)} of rows)"
+        for c in held.columns
+    ]
+    parts += [f"{plural(held.n_others, 'more column')}"] if held.n_others else []
+    return f"Held at the edge: {', '.join(parts)}."
+
+
+def _percent(share: float) -> str:
+    """Write a share with two digits, and none as less than 0.01 %."""
+    return f"{100 * share:.2g} %" if share >= 1e-4 else "< 0.01 %"
 
 
 def _outside(verdict: Verdict) -> str:

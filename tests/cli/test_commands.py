@@ -26,12 +26,12 @@ def test_convert_writes_the_polynomial_that_python_gives(here, call):
     import skops.io
 
     out = call("convert", "model.skops", "-d", "train.csv", "-t", "price", "-o", "poly.json")
-    assert "Wrote poly.json: 3 features, order 2, 10 terms, 1 output." in out.stdout
+    assert "Wrote poly.json: 3 features, order 2, 10 terms, 1 output, " in out.stdout
     assert "Faithful" in out.stdout or "Useful" in out.stdout
     assert "Note: Column 'id' of train.csv left out" in out.stderr
     types = skops.io.get_untrusted_types(file="model.skops")
     model, X = skops.io.load("model.skops", trusted=types), pd.read_csv("train.csv")[FEATURES]
-    expected = n2p.convert(model, 2, data=X, output_names=["price"])
+    expected = n2p.convert(model, 2, data=X, bounded=True, output_names=["price"])
     poly = n2p.load("poly.json")
     np.testing.assert_allclose(poly.coefficients, expected.coefficients, rtol=1e-9, atol=1e-12)
     assert (poly.feature_names, poly.output_names) == (tuple(FEATURES), ("price",))
@@ -62,6 +62,32 @@ def test_order_auto_reports_the_orders_that_were_tried(here, call_json):
     answer = call_json("convert", "model.skops", "-d", "train.csv", "--order", "auto")
     assert answer["card"]["path"][-1][0] == answer["order"]
     assert answer["card"]["r2"] >= 0.99
+
+
+def test_a_budget_of_terms_is_kept_and_reaches_higher_orders(here, call_json):
+    answer = call_json("convert", "model.skops", "-d", "train.csv", "--max-terms", "12")
+    assert answer["n_terms"] <= 12
+    assert answer["order"] > 2
+    limited = ["--max-terms", "12", "--order", "2", "--force"]
+    assert call_json("convert", "model.skops", "-d", "train.csv", *limited)["order"] <= 2
+
+
+def test_bounds_are_the_default_and_can_be_left_out(here, call, call_json):
+    answer = call_json("convert", "model.skops", "-d", "train.csv")
+    assert set(answer["bounds"]) == set(FEATURES)
+    assert "Bounds: numbers are held" in call("show", "poly.json").stdout
+    far = pd.DataFrame([[1e12, 1.0, 70.0]], columns=FEATURES)
+    with pytest.warns(n2p.errors.OutsideRangeWarning, match="held at its edge"):
+        assert abs(n2p.load("poly.json").predict(far)[0]) < 100
+    plain = call_json("convert", "model.skops", "-d", "train.csv", "--no-bounded", "--force")
+    assert plain["bounds"] == {}
+    assert "Bounds" not in call("show", "poly.json").stdout
+
+
+def test_a_local_polynomial_and_a_series_have_no_bounds(here, call_json):
+    for options in (["--around", "3"], ["--method", "taylor"]):
+        answer = call_json("convert", "model.skops", "-d", "train.csv", *options, "--force")
+        assert answer["bounds"] == {}
 
 
 def test_a_target_gives_scores_of_both_and_names_the_output(here, call_json):

@@ -175,6 +175,10 @@ def test_a_polynomial_of_another_network_is_refused(ready, call):
         (["--order", "999"], ["out of range"]),
         (["--method", "tailor"], ["did you mean 'taylor'?"]),
         (["--around", "9999"], ["1 to 240"]),
+        (["--max-terms", "0"], ["--max-terms", "found: 0", "leave it out"]),
+        (["--max-terms", "-3"], ["--max-terms", "found: -3"]),
+        (["--max-terms", "9", "--around", "1"], ["leave --around or --max-terms out"]),
+        (["--max-terms", "9", "--method", "taylor"], ["leave --method taylor or --max-terms out"]),
         (["--target-r2", "2", "--order", "auto"], ["between 0 and 1"]),
         (["-o", "p.jsn"], ["did you mean '.json'?"]),
     ],
@@ -185,6 +189,11 @@ def test_an_option_that_makes_no_sense_is_named(here, call, options, says):
 
 def test_auto_without_data_asks_for_data(here, call):
     refused(call, "convert", "model.onnx", "--order", "auto", says=["held-out rows", "data"])
+
+
+def test_a_budget_of_terms_without_data_asks_for_data_in_words_of_the_command_line(here, call):
+    says = ["--max-terms", "no --data", "add --data train.csv"]
+    refused(call, "convert", "model.onnx", "--max-terms", "9", says=says)
 
 
 @pytest.mark.parametrize(

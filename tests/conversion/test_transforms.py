@@ -211,7 +211,9 @@ def test_what_does_not_fit_the_data_is_refused(network, transforms, message):
     "beside", [{"bounded": False}, {"refit": False}, {"keep_layers": True}, {"out": "terms.npz"}]
 )
 def test_what_needs_layers_or_no_bounds_is_refused_beside_transforms(network, beside):
-    with pytest.raises(InvalidInputError, match="outputs alone, within bounds"):
+    with pytest.raises(
+        InvalidInputError, match=r"outputs (alone )?are fitted, (within bounds|in memory)"
+    ):
         converted(network, transforms="auto", **beside)
 
 
@@ -220,19 +222,34 @@ def test_transforms_need_data(network):
         n2p.convert(network, 2, transforms="auto")
 
 
-def test_more_terms_than_can_be_fitted_are_refused_with_a_budget_as_remedy():
+def wide_network(n_features=40):
+    """Make a network of so many exponential features that order 3 has 12,341 terms."""
     rng = np.random.default_rng(0)
-    net = n2p.Network(
-        [n2p.Layer(rng.normal(size=(40, 2)), None, "tanh"), n2p.Layer(np.ones((2, 1)))]
-    )
-    X = rng.exponential(size=(2000, 40))
-    with pytest.raises(InvalidInputError, match=r"(?s)12,341 of order 3.*max_terms"):
-        n2p.convert(net, 3, data=X, transforms={"x1": "log"})
+    weights = rng.normal(size=(n_features, 2)) / n_features**0.5
+    net = n2p.Network([n2p.Layer(weights, None, "tanh"), n2p.Layer(np.ones((2, 1)))])
+    return net, rng.exponential(size=(1000, n_features))
 
 
-def test_where_terms_are_too_many_to_fit_nothing_is_chosen(network, monkeypatch):
-    monkeypatch.setattr(n2p.conversion.convert, "MAX_TERMS", 10)
-    assert set(kinds(converted(network, transforms="auto"))) == {"identity"}
+def test_terms_are_fitted_where_moments_cannot_be_kept():
+    net, X = wide_network()
+    found = {q: n2p.convert(net, q, data=X, transforms={"x1": "log1p"}) for q in (1, 3)}
+    assert found[3].n_terms == 12_341
+    assert found[3].card.r2 > found[1].card.r2 > 0.8
+
+
+def test_more_terms_than_can_be_listed_are_refused_with_a_budget_as_remedy():
+    net, X = wide_network()
+    with pytest.raises(InvalidInputError, match=r"(?s)1,221,759 of order 5.*max_terms"):
+        n2p.convert(net, 5, data=X, transforms={"x1": "rank"})
+
+
+def test_weights_count_as_repeated_rows(network):
+    X = skewed_rows(800)
+    weights = np.where(X[:, 0] > 1.0, 3.0, 1.0)
+    options = {"transforms": {"size": "log", "heat": "rank"}}
+    poly = n2p.convert(network, 2, data=X, sample_weight=weights, **options)
+    plain = n2p.convert(network, 2, data=X, **options)
+    assert poly.inputs.center[0] > plain.inputs.center[0] + 0.2
 
 
 def test_no_transforms_at_all_is_the_plain_conversion(network):

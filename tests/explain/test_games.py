@@ -22,7 +22,7 @@ from nn2poly.explain.games import (
     subset_sums,
 )
 from nn2poly.explain.rewriting import centred, moments
-from nn2poly.explain.separable import separable
+from nn2poly.explain.separating import separable
 
 
 def test_bernoulli_numbers_are_the_known_ones():

@@ -27,7 +27,8 @@ from nn2poly.explain.rewriting import (
     total,
     within,
 )
-from nn2poly.explain.separable import Interval, separable
+from nn2poly.explain.separable import Interval
+from nn2poly.explain.separating import separable
 
 
 @pytest.fixture
@@ -202,7 +203,7 @@ def draw_tree(rng, depth, conditions):
 def tree(seed, depth):
     """Give a formula of boxes, and the same function leaf by leaf."""
     leaves = draw_tree(np.random.default_rng(seed), depth, {})
-    form = total([within(form, conditions) for _, form, conditions in leaves])
+    form = total([within(f, {k: [c] for k, c in held.items()}) for _, f, held in leaves])
 
     def outputs(rows):
         out = np.zeros((len(rows), 2))

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import subprocess
 from dataclasses import dataclass, replace
+from itertools import product
 from math import inf
 from pathlib import Path
 from typing import ClassVar
@@ -88,11 +89,26 @@ def functions(request):
     return CASES[request.param]
 
 
-@pytest.fixture(params=SHAPES)
-def curved(request, functions, make):
-    """Give a polynomial of columns with these functions, rows near and far, its predictions."""
+@pytest.fixture(scope="module")
+def converted():
+    """Convert a network on heavy tails, with bounds: two outputs, order 3."""
+    rng = np.random.default_rng(6)
+    hidden = n2p.Layer(rng.normal(size=(3, 6)) / [[1.0], [5.0], [40.0]], None, "tanh")
+    network = n2p.Network([hidden, n2p.Layer(rng.normal(size=(6, 2)))])
+    X = np.column_stack([rng.normal(size=900), rng.standard_cauchy(900), rng.uniform(0, 99, 900)])
+    poly = n2p.convert(network, 3, data=X, bounded=True)
+    # Nothing is left of the range: rows far off shall not warn here.
+    return replace(poly, inputs=poly.inputs.seen(None, None))
+
+
+@pytest.fixture(params=[*product(CASES, SHAPES), "converted"], ids=str)
+def curved(request, make, converted):
+    """Give a polynomial of columns with functions, rows near and far, its predictions."""
+    if request.param == "converted":
+        return with_rows_far_off(converted)
+    functions, n_terms = CASES[request.param[0]], SHAPES[request.param[1]]
     p = len(functions)
-    plain = make["dense"](3, p, 3, 2, units=False, n_terms=SHAPES[request.param])
+    plain = make["dense"](3, p, 3, 2, units=False, n_terms=n_terms)
     units = zip([-1.5, 0.0, 2e-3], [2.0, 1.0, 0.7], functions, strict=False)
     columns = [Column(NAMES[j], coordinates=(Coordinate(*u),)) for j, u in enumerate(units)]
     poly = replace(plain, inputs=Inputs(tuple(columns)))
@@ -103,6 +119,16 @@ def curved(request, functions, make):
     if all(function.low > -inf for function in functions):
         far += [np.full(p, -1e12), np.full(p, -0.1)]
     X = np.vstack([X, *far])
+    return poly, X, poly.predict(X)
+
+
+def with_rows_far_off(poly):
+    """Give rows inside the bounds, on them, a little outside, and at 1e12."""
+    assert poly.inputs.with_bounds.all()
+    ends = np.array([*poly.inputs.bounds().values()]).T
+    far = [np.full(3, 1e12), np.full(3, -1e12), *(1e12 * np.eye(3)), *(-1e12 * np.eye(3))]
+    near = np.random.default_rng(4).uniform(*(1.5 * ends), (12, 3))
+    X = np.vstack([near, ends, far])
     return poly, X, poly.predict(X)
 
 

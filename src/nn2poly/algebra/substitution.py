@@ -195,7 +195,9 @@ def _divisors(
     tables: FloatArray,
 ) -> Iterator[Rows]:
     """Multiply terms (m, k) of the same exponents out: their divisors, degree by degree."""
-    powers = np.array(list(product(*kept)), dtype=np.intp)
+    # A feature that is 0 everywhere has no function left, and its terms no divisor.
+    shape = prod(map(len, kept)), len(kept)
+    powers = np.array(list(product(*kept)), dtype=np.intp).reshape(shape)
     weight = np.ones((len(variables), len(powers)))
     for j, a, b in zip(variables.T, exponents, powers.T, strict=True):
         weight *= tables[j, a][:, b]

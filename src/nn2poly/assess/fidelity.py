@@ -17,12 +17,13 @@ from nn2poly.assess.tails import find_tail, worst_rows
 from nn2poly.assess.verdict import verdict
 from nn2poly.cards import QUANTILES, FidelityCard, OutputFidelity
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import Inputs, as_matrix, matching_names
+from nn2poly.inputs import Inputs, as_matrix, held_features, matching_names, share_beyond
+from nn2poly.inputs.held import NAMED
 from nn2poly.links import labels, probabilities
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 from nn2poly.streams import read_evenly
-from nn2poly.verdicts import Verdict, grade
+from nn2poly.verdicts import Held, HeldColumn, Verdict, grade
 
 
 class Approximation(Protocol):
@@ -142,8 +143,29 @@ def make_card(
         target_r2=target_r2,
     )
     tail = find_tail(X, size, r2, trimmed, poly.feature_names)
-    entering = poly.inputs.transforms
-    return replace(card, verdict=verdict(card, tail=tail, fitted=fitted, entering=entering))
+    if tail is not None:
+        tail = replace(tail, held=poly.inputs.are_bounded)
+    held, entering = _held(poly.inputs, X), poly.inputs.transforms
+    said = verdict(card, tail=tail, held=held, fitted=fitted, entering=entering)
+    return replace(card, verdict=said)
+
+
+def _held(inputs: Inputs, X: FloatArray) -> Held | None:
+    """Find the columns whose bounds cut what the conversion saw, and rows of X (n, p)."""
+    share = share_beyond(inputs, X)
+    cut = sorted((j for j in held_features(inputs) if share[j] > 0), key=lambda j: -share[j])
+    if not cut:
+        return None
+    named = [(j, inputs.coordinates[j].function) for j in cut[:NAMED]]
+    columns = (
+        HeldColumn(inputs.feature_names[j], _end(f.low), _end(f.high), float(share[j]))
+        for j, f in named
+    )
+    return Held(tuple(columns), max(0, len(cut) - NAMED))
+
+
+def _end(bound: float) -> float | None:
+    return float(bound) if np.isfinite(bound) else None
 
 
 def mean_r2(truth: FloatArray, guess: FloatArray) -> float:

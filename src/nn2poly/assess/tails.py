@@ -49,8 +49,8 @@ def find_tail(
     Examples
     --------
     >>> x = np.append(np.linspace(0, 1, 99), 50.0)[:, None]
-    >>> find_tail(x, x[:, 0] ** 3, -9.0, 0.9, ("age",))
-    Tail(n_rows=1, r2=0.9, columns=(FarColumn(name='age', value=50.0, median=0.505...),))
+    >>> find_tail(x, x[:, 0] ** 3, -9.0, 0.9, ("age",)).columns
+    (FarColumn(name='age', value=50.0, median=0.505...),)
     """
     unknown = isnan(r2) or isnan(r2_without)
     if unknown or len(X) < MIN_ROWS or r2_without < GOOD or r2_without - r2 < RISE:

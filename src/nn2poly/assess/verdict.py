@@ -10,6 +10,7 @@ from nn2poly.verdicts import (
     ClassDistance,
     Distance,
     Entering,
+    Held,
     MissedTarget,
     Outside,
     Reason,
@@ -23,6 +24,7 @@ def verdict(
     card: FidelityCard,
     *,
     tail: Tail | None = None,
+    held: Held | None = None,
     fitted: bool = False,
     entering: Mapping[str, str] | None = None,
 ) -> Verdict:
@@ -34,6 +36,8 @@ def verdict(
         The numbers; its own verdict is not read.
     tail
         The few rows that carry the error, if they do.
+    held
+        The columns whose bounds cut rows, if some do.
     fitted
         The rows compared are those that the conversion fitted.
     entering
@@ -47,7 +51,8 @@ def verdict(
     >>> print(verdict(card))
     Faithful (R2 0.995): follows the network to within 4.3 % of its range on 95 % of 40 rows.
     """
-    reasons = tuple(_missed(card) if fitted else _reasons(card, tail))
+    found = (*_missed(card),) if fitted else (*_reasons(card, tail),)
+    reasons: tuple[Reason, ...] = found if held is None else (*found, held)
     if entering:
         reasons += (Entering(tuple(entering.items())),)
     order = len(card.per_order) - 1

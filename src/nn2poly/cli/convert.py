@@ -33,6 +33,10 @@ SHOWN, STEPS = 8, 7
         "nn2poly convert model.skops -d train.csv -t price --order auto -o poly.json",
     ),
     (
+        "the 100 terms that matter most, of whatever order",
+        "nn2poly convert model.onnx --data train.csv --max-terms 100",
+    ),
+    (
         "the method of the paper, without data",
         "nn2poly convert model.keras --method taylor --order 3",
     ),
@@ -46,11 +50,29 @@ def convert(
     table: TableOptions,
     data: SomeData = None,
     order: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--order", "-q", metavar="N|auto", help="Highest order of the terms; auto needs data."
+            "--order",
+            "-q",
+            metavar="N|auto",
+            help="Highest order of the terms, 2 without --max-terms; auto needs data.",
         ),
-    ] = "2",
+    ] = None,
+    max_terms: Annotated[
+        int | None,
+        typer.Option(
+            "--max-terms",
+            metavar="N",
+            help="A budget of terms, spent where they matter; needs data.",
+        ),
+    ] = None,
+    bounded: Annotated[
+        bool,
+        typer.Option(
+            "--bounded/--no-bounded",
+            help="Hold numbers within what the data show, so that nothing runs away.",
+        ),
+    ] = True,
     method: Annotated[
         str,
         typer.Option(
@@ -94,6 +116,7 @@ def convert(
     """
     check_target(output, POLYNOMIALS, force=force)
     max_order, curves = _order(order), _transforms(transforms or [])
+    budget = _budget(max_terms, data, method, around)
     with progress(STEPS) as step:
         step("reading the model")
         network = load_network(model, trust=trust)
@@ -108,6 +131,8 @@ def convert(
             max_order,
             data=None if around is not None or method == "taylor" else rows,
             method=method,
+            max_terms=budget,
+            bounded=bounded,
             around=None if around is None else _row(rows, around),
             taylor_order=taylor_order,
             target_r2=target_r2,
@@ -129,7 +154,9 @@ def convert(
     )
 
 
-def _order(text: str) -> int | str:
+def _order(text: str | None) -> int | str | None:
+    if text is None:
+        return None
     if text.strip().lower() == "auto":
         return "auto"
     try:
@@ -158,6 +185,31 @@ def _transforms(given: list[str]) -> str | dict[str, str] | None:
             remedy="--transforms income=log --transforms age=rank",
         )
     return {name: kind for name, _, kind in pairs} or None
+
+
+def _budget(max_terms: int | None, data: str | None, method: str, around: int | None) -> int | None:
+    """Check a budget of terms, in words of the command line."""
+    if max_terms is None:
+        return None
+    where = "--max-terms"
+    if max_terms < 1:
+        raise InvalidInputError(
+            "A budget of terms must be a whole number above 0.",
+            where=where,
+            expected="1 or more",
+            found=str(max_terms),
+            remedy="100 shows the main lines of most networks; leave it out for all terms",
+        )
+    if data is None or around is not None or method not in ("auto", "calibrated"):
+        found = "--around" if around is not None else f"--method {method}"
+        raise InvalidInputError(
+            "A budget of terms is spent on what data show.",
+            where=where,
+            expected="--data, without --around and with --method auto or calibrated",
+            found="no --data" if data is None else found,
+            remedy="add --data train.csv" if data is None else f"leave {found} or {where} out",
+        )
+    return max_terms
 
 
 def _inputs(frame: Any, data: str, network: Network, table: TableOptions) -> Any:

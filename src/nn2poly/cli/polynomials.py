@@ -13,8 +13,10 @@ from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import check_file, load_network
 from nn2poly.cli.options import TableOptions
 from nn2poly.cli.tablefiles import read_table
+from nn2poly.errors import InvalidInputError
 from nn2poly.formula.importance import ranking
-from nn2poly.formula.polynomial import Polynomial, load
+from nn2poly.formula.loading import load
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import level_text
 from nn2poly.links import labels
 from nn2poly.network.network import Network
@@ -56,7 +58,16 @@ def load_polynomial(path: Path) -> Polynomial:
     2
     """
     check_file(path)
-    return load(path)
+    found = load(path)
+    if isinstance(found, Polynomial):
+        return found
+    raise InvalidInputError(
+        "The command line does not work on regions yet.",
+        where=str(path),
+        expected="one polynomial",
+        found=f"{found.n_regions} regions",
+        remedy="use it from Python: nn2poly.load(path)",
+    )
 
 
 def load_case(
@@ -150,6 +161,7 @@ def describe(poly: Polynomial) -> dict[str, Any]:
         "outputs": list(poly.output_names),
         "classes": None if poly.classes is None else list(poly.classes),
         "link": poly.link,
+        "bounds": poly.inputs.bounds(),
     }
 
 

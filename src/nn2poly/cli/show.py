@@ -12,6 +12,7 @@ from nn2poly.cli.options import OutputName, PolyArgument
 from nn2poly.cli.polynomials import describe, load_polynomial, top_terms
 from nn2poly.formula.display import facts
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import held_text
 
 
 @command(
@@ -50,7 +51,9 @@ def show(
     intercept = _intercept(shown)
     found["intercept"] = dict(zip(shown.output_names, intercept, strict=True))
     line = "Intercept: " + ", ".join(f"{value:.4g}" for value in intercept)
-    parts = (f"{poly}: {facts(polynomial)}", verdict, table, line)
+    held = held_text(polynomial.inputs)
+    bounds = f"Bounds: {held}." if held else None
+    parts = (f"{poly}: {facts(polynomial)}", bounds, verdict, table, line)
     return Answer(found, tuple(part for part in parts if part is not None))
 
 

@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
-from typing import Any, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice, check_count, check_order
+from nn2poly.arguments import check_choice, check_count, check_flag, check_order
 from nn2poly.assess.fidelity import make_card
-from nn2poly.conversion.expand import Path, calibrate_network, fit_network, layer_shares
+from nn2poly.conversion.expand import calibrate_network, layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.conversion.order_search import Candidate, Path, best_order
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem, read_problem
 from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.reading import sample_columns
 from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine, with_deviations
-from nn2poly.conversion.refit import MAX_TERMS, all_terms
+from nn2poly.conversion.refit import fit_terms
+from nn2poly.conversion.regions import check_regions, split_regions
 from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
 from nn2poly.conversion.transforms import check_transforms
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import frame_columns, read_array
 from nn2poly.network.network import Network
@@ -34,12 +37,56 @@ MAX_CENTER = 1e6
 METHODS = ("auto", "calibrated", "taylor", "local")
 
 
+class Options(TypedDict, total=False):
+    """The options of `convert`, for those who check types."""
+
+    data: Any
+    method: str
+    max_terms: int | None
+    taylor_order: int | Sequence[int]
+    taylor_center: float
+    around: npt.ArrayLike | None
+    sample_weight: npt.ArrayLike | None
+    refit: bool
+    target_r2: float
+    binary: str | bool | Iterable[Any]
+    bounded: bool
+    transforms: str | Mapping[str, str] | None
+    progress: bool | Callable[[str], None]
+    after: str | None
+    feature_names: Iterable[str] | None
+    output_names: Iterable[str] | None
+    keep_layers: bool
+    out: str | FilePath | None
+
+
+@overload
+def convert(
+    model: Any,
+    max_order: int | str | None = None,
+    *,
+    regions: Literal[1] = 1,
+    **options: Unpack[Options],
+) -> Polynomial: ...
+
+
+@overload
+def convert(
+    model: Any,
+    max_order: int | str | None = None,
+    *,
+    regions: int | str,
+    **options: Unpack[Options],
+) -> Polynomial | PiecewisePolynomial: ...
+
+
 def convert(
     model: Any,
     max_order: int | str | None = None,
     *,
     data: Any = None,
     method: str = "auto",
+    regions: int | str = 1,
     max_terms: int | None = None,
     taylor_order: int | Sequence[int] = 8,
     taylor_center: float = 0.0,
@@ -48,7 +95,7 @@ def convert(
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool | None = None,
+    bounded: bool = True,
     transforms: str | Mapping[str, str] | None = None,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
@@ -56,8 +103,8 @@ def convert(
     output_names: Iterable[str] | None = None,
     keep_layers: bool = False,
     out: str | FilePath | None = None,
-) -> Polynomial:
-    """Turn a trained network into an explicit polynomial.
+) -> Polynomial | PiecewisePolynomial:
+    """Turn a trained network into an explicit formula.
 
     Parameters
     ----------
@@ -65,7 +112,8 @@ def convert(
         Anything that `read_network` reads.
     max_order
         Highest total order Q of the terms, 2 if nothing is said; ``"auto"``, with data, for the
-        smallest order that reaches ``target_r2`` on held-out rows. With ``max_terms`` an upper
+        smallest order that reaches ``target_r2`` on held-out rows, of up to some thousand terms,
+        or the best of them. With ``max_terms`` an upper
         limit: 20 if nothing or ``"auto"`` is said, and no column has a power above 16.
     data
         A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
@@ -75,11 +123,15 @@ def convert(
         ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
         ``"local"``: exact Taylor polynomial of the network at ``around``;
         ``"auto"``: local with ``around``, calibrated with ``data``, else taylor.
+    regions
+        With data: how many regions there may be, each with a polynomial of its own: a small tree
+        over the columns, split where that helps on rows left out, so there may be fewer.
+        ``"auto"``: as few as reach ``target_r2`` on these rows, at most 16.
     max_terms
-        With data: a budget of terms instead of an order. Terms are grown where they explain what
-        is left of the network's outputs, high powers of some columns and interactions of up to
-        four, each with all its divisors; fewer where more do not help on rows left out. The
-        outputs alone are fitted, not the layers.
+        With data: a budget of terms (per region) instead of an order. Terms are grown where they
+        explain what is left of the network's outputs, high powers of some columns and
+        interactions of up to four, each with all its divisors; fewer where more do not help on
+        rows left out. The outputs alone are fitted, not the layers.
     taylor_order
         Order q of the series, one for all layers or one per layer, output included.
     taylor_center
@@ -89,9 +141,8 @@ def convert(
     sample_weight
         Array (n,): weights of the rows of ``data``.
     refit
-        Let a calibration refit each layer's weights, and at the end what is left of the
-        network's outputs: with up to 2,000 rows by a quadratic, with many rows for each of up
-        to 2,000 terms on the terms; where that helps on rows that are left out.
+        Let a calibration refit each layer's weights, and at the end the terms themselves to
+        the network's outputs, where that helps on rows that are left out.
     target_r2
         Held-out R² that ``max_order="auto"`` looks for.
     binary
@@ -100,15 +151,13 @@ def convert(
         polynomial smaller without changing what it predicts. ``"auto"`` finds them; False
         leaves all as it is; or a list of features, or of lists (the levels of a factor).
     bounded
-        With data and a calibration: True holds numbers at the edges of the sample, at quantiles
-        where its tails are heavy, so that the formula stays what it is there whatever comes,
-        and refits the terms in orthonormal polynomials. False is the plain polynomial
-        everywhere. None is True with ``max_terms`` or ``transforms`` and False without.
+        With data and a calibration: numbers are held at the edges of the sample, at quantiles
+        where its tails are heavy, so that the formula stays what it is there whatever comes.
+        False gives the plain polynomial everywhere.
     transforms
         With data and bounds: columns that enter as ``"log"``, ``"log1p"`` or ``"rank"`` (among
         the sample's quantiles), by name; or ``"auto"`` to choose for each column what helps on
-        rows left out, where up to 4,000 terms are to be fitted. The outputs alone are fitted
-        then, not the layers.
+        rows left out. The outputs alone are fitted then, not the layers.
     progress
         True to show on standard error what a long conversion is doing; or a function that
         takes each line.
@@ -126,6 +175,7 @@ def convert(
     Returns
     -------
     Polynomial
+        A `PiecewisePolynomial` where there are several regions.
 
     Examples
     --------
@@ -146,37 +196,41 @@ def convert(
     chosen = _choose(method, data, around)
     limit = _check_order("auto" if order is None else order)
     task = _Task(limit, chosen, refit, target_r2, progress)
-    if max_terms is not None:
-        max_terms = _check_budget(max_terms, task, keep_layers=keep_layers, out=out)
-    asked = check_transforms(transforms)
+    wanted, asked = check_regions(regions), check_transforms(transforms)
+    fits = {"max_terms": max_terms, "regions": wanted if wanted != 1 else None, "transforms": asked}
+    for name in [name for name, value in fits.items() if value is not None]:
+        _check_fitted(name, task, keep_layers=keep_layers, out=out)
+    budget = None if max_terms is None else check_count(max_terms, where="max_terms")
+    is_held = check_flag(bounded, name="bounded")
     if asked is not None:
-        _check_fitted(task, bounded, keep_layers=keep_layers, out=out)
+        _check_transformable(task, bounded=is_held)
     network = _named(read_network(model, after=after), data, feature_names, output_names)
     problem = None
     if data is not None:
         task.report("reading the sample")
         folded = binary if out is None else False
-        held = (max_terms is not None or asked is not None) if bounded is None else bounded
+        held = is_held and task.method == "calibrated"
         problem = read_problem(network, data, sample_weight, folded, bounded=held, transforms=asked)
         network = problem.network
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
-    if max_terms is not None and problem is not None:
-        return _sparse(problem, max_terms, task)
-    if problem is not None and asked is not None:
-        problem = _fittable(problem, task)
-        if problem.is_transformed:
-            return _transformed(problem, task)
-    pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)
-    if problem is None or out is not None:
-        pnet = _with_card(pnet, problem, task, path)
+    if problem is None or task.method != "calibrated":
+        pnet = _expanded(task, network, taylor_order, taylor_center, around)
+        poly = _written(pnet, problem, task, keep_layers=keep_layers, out=out)
+        return poly if problem is None or out is not None else with_deviations(poly, problem)
+    if budget is not None:
+        return _measured(_sparse(problem, budget, task), problem, task, wanted)
+    if asked is not None and problem.is_transformed:
+        poly, path = _transformed(task, problem)
+        return _measured(poly, problem, task, wanted, path)
+    found, path = _calibrated(task, problem)
+    if out is not None:
+        pnet = _with_card(found.refined, problem, task, path, found.calibrated)
         return pnet.expand(out=out, progress=progress, keep_layers=keep_layers)
-    refined, poly = _refined(pnet, problem, task)
-    if keep_layers:
-        poly = fold_indicators(refined.expand(keep_layers=True), problem)
-    elif poly is None:
-        poly = fold_indicators(refined.expand(progress=progress), problem)
-    return with_deviations(_with_card(poly, problem, task, path, pnet), problem)
+    formula = found.formula
+    if keep_layers or formula is None:
+        formula = _written(found.refined, problem, task, keep_layers=keep_layers)
+    return _measured(formula, problem, task, wanted, path, found.calibrated)
 
 
 def polynomial_network(
@@ -192,7 +246,7 @@ def polynomial_network(
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool | None = None,
+    bounded: bool = True,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -217,14 +271,14 @@ def polynomial_network(
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
-        problem = read_problem(network, data, sample_weight, binary, bounded=bool(bounded))
+        held = check_flag(bounded, name="bounded")
+        problem = read_problem(network, data, sample_weight, binary, bounded=held)
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
-    pnet, path = _expanded(task, network, problem, taylor_order, taylor_center, around)
     if problem is None:
-        return pnet
-    refined, _ = _refined(pnet, problem, task)
-    return _with_card(refined, problem, task, path)
+        return _expanded(task, network, taylor_order, taylor_center, around)
+    found, path = _calibrated(task, problem)
+    return _with_card(found.refined, problem, task, path)
 
 
 @dataclass(frozen=True)
@@ -245,44 +299,52 @@ class _Task:
 def _expanded(
     task: _Task,
     network: Network,
-    problem: Problem | None,
     taylor_order: int | Sequence[int],
     taylor_center: float,
     around: npt.ArrayLike | None,
-) -> tuple[PolynomialNetwork, Path]:
-    """Replace the activations by polynomials; also give the orders tried."""
-    if task.method == "calibrated" and problem is not None:
-        return calibrate_network(
-            problem,
-            task.order or None,
-            refit=task.refit,
-            target_r2=task.target_r2,
-            report=task.report,
-        )
+) -> PolynomialNetwork:
+    """Replace the activations by Taylor series, at one centre or around a point."""
     if not task.order:
         raise _needs_data('max_order="auto" looks for an order on held-out rows.')
     if task.method == "local":
         network = network.recentered(_point(around, network), network.scale)
         expansions = expand_local(network, task.order)
-        return PolynomialNetwork(network, expansions, task.order, task.method), ()
+        return PolynomialNetwork(network, expansions, task.order, task.method)
     orders = check_taylor_orders(taylor_order, network)
     center = _center(taylor_center)
     expansions = expand_taylor(network, task.order, orders, center)
     warn_if_outside(network, center)
-    return PolynomialNetwork(network, expansions, task.order, task.method), ()
+    return PolynomialNetwork(network, expansions, task.order, task.method)
 
 
-def _refined(
-    pnet: PolynomialNetwork, problem: Problem, task: _Task
-) -> tuple[PolynomialNetwork, Polynomial | None]:
-    """Refit a calibration, where it can be written out; also give the terms if they were."""
-    if task.method != "calibrated" or not task.refit or pnet.n_terms > MAX_WRITTEN:
-        return pnet, None
-    task.report("refitting the terms")
-    return refine(pnet, problem)
+def _calibrated(task: _Task, problem: Problem) -> tuple[Candidate, Path]:
+    """Calibrate and refine, at the order that is wanted or at one to be looked for."""
+    target = _check_target(task.target_r2)
+
+    def fit(order: int) -> Candidate:
+        pnet = calibrate_network(problem, order, refit=task.refit, report=task.report)
+        if not task.refit or pnet.n_terms > MAX_WRITTEN:
+            return Candidate(pnet, pnet, None)
+        task.report("refitting the terms")
+        return Candidate(pnet, *refine(pnet, problem))
+
+    return (fit(task.order), ()) if task.order else best_order(fit, problem, target)
 
 
-_Fitted = TypeVar("_Fitted", Polynomial, PolynomialNetwork)
+def _written(
+    pnet: PolynomialNetwork,
+    problem: Problem | None,
+    task: _Task,
+    *,
+    keep_layers: bool,
+    out: str | FilePath | None = None,
+) -> Polynomial:
+    """Write the terms out; with data in memory, in 0/1 indicators."""
+    poly = pnet.expand(out=out, progress=task.progress, keep_layers=keep_layers)
+    return poly if problem is None or out is not None else fold_indicators(poly, problem)
+
+
+_Fitted = TypeVar("_Fitted", Polynomial, PiecewisePolynomial, PolynomialNetwork)
 
 
 def _with_card(
@@ -310,67 +372,74 @@ def _with_card(
     return replace(fitted, card=card)
 
 
+def _measured(
+    poly: Polynomial,
+    problem: Problem,
+    task: _Task,
+    regions: int | str,
+    path: Path = (),
+    pnet: PolynomialNetwork | None = None,
+) -> Polynomial | PiecewisePolynomial:
+    """Split into regions where they are wanted, and measure the fidelity."""
+    if regions != 1:
+        task.report("looking for regions")
+        pieces = split_regions(poly, problem, regions, task.target_r2)
+        if isinstance(pieces, PiecewisePolynomial):
+            return _with_card(pieces, problem, task, path, pnet)
+    return with_deviations(_with_card(poly, problem, task, path, pnet), problem)
+
+
 def _sparse(problem: Problem, max_terms: int, task: _Task) -> Polynomial:
-    """Fit a budget of terms to the outputs, and measure the fidelity."""
+    """Fit a budget of terms to the outputs."""
     task.report("choosing the terms")
-    task = replace(task, order=task.order or MAX_ORDER)
-    poly = sparse_polynomial(problem, max_terms, task.order)
-    measured = _with_card(poly, problem, task, ())
-    return with_deviations(measured, problem)
+    return sparse_polynomial(problem, max_terms, task.order or MAX_ORDER)
 
 
-def _fittable(problem: Problem, task: _Task) -> Problem:
-    """Leave columns as they are where there is a choice, and too many terms to fit otherwise."""
-    is_choice = problem.transforms is not None and problem.transforms.kinds is None
-    if is_choice and len(all_terms(problem, task.order or 1)) > MAX_TERMS:
-        return replace(problem, transforms=None)
-    return problem
+def _transformed(task: _Task, problem: Problem) -> tuple[Polynomial, Path]:
+    """Fit the terms of transformed columns, of the order that is wanted or of one looked for."""
+    target = _check_target(task.target_r2)
+
+    def fit(order: int) -> Polynomial:
+        task.report(f"fitting order {order}")
+        return fit_terms(problem, order)
+
+    return (fit(task.order), ()) if task.order else best_order(fit, problem, target)
 
 
-def _transformed(problem: Problem, task: _Task) -> Polynomial:
-    """Fit the terms of transformed columns to the outputs, and measure the fidelity."""
-    poly, path = fit_network(problem, task.order or None, task.target_r2, task.report)
-    return with_deviations(_with_card(poly, problem, task, path), problem)
+def _check_transformable(task: _Task, *, bounded: bool) -> None:
+    """Refuse transforms without bounds, or without a fit."""
+    if bounded and task.refit:
+        return
+    found = "refit=False" if bounded else "bounded=False"
+    raise InvalidInputError(
+        "With transforms the outputs are fitted, within bounds.",
+        where="transforms",
+        expected="neither bounded=False nor refit=False beside them",
+        found=found,
+        remedy=f"leave {found.partition('=')[0]} out, or transforms",
+    )
 
 
-def _check_fitted(
-    task: _Task, bounded: bool | None, *, keep_layers: bool, out: str | FilePath | None
-) -> None:
-    """Refuse transforms beside what they cannot be used with."""
+def _check_fitted(name: str, task: _Task, *, keep_layers: bool, out: str | FilePath | None) -> None:
+    """Refuse what is fitted to a sample without one, or beside what it cannot be used with."""
     if task.method != "calibrated":
-        raise _needs_data("Transforms are chosen and bounded by what a sample shows.")
-    beside = {
-        "bounded=False": bounded is False,
-        "refit=False": not task.refit,
-        "keep_layers=True": keep_layers,
-        f"out={str(out)!r}": out is not None,
-    }
-    if found := [option for option, given in beside.items() if given]:
-        raise InvalidInputError(
-            "Transforms fit the outputs alone, within bounds and in memory.",
-            where="transforms",
-            expected="neither bounded=False, refit=False, keep_layers nor out beside them",
-            found=found[0],
-            remedy=f"leave {found[0].partition('=')[0]} out, or transforms",
-        )
-
-
-def _check_budget(
-    max_terms: object, task: _Task, *, keep_layers: bool, out: str | FilePath | None
-) -> int:
-    """Give the budget; refuse one that is none, or stands beside what it cannot be used with."""
-    budget = check_count(max_terms, where="max_terms")
-    if task.method != "calibrated":
-        raise _needs_data("A budget of terms is spent on what a sample shows.")
+        raise _needs_data(f"{name}= goes by what a sample shows.")
     if keep_layers or out is not None:
         raise InvalidInputError(
-            "A budget of terms fits the outputs alone, in memory.",
-            where="max_terms",
+            f"With {name} the outputs alone are fitted, in memory.",
+            where=name,
             expected="neither keep_layers nor out beside it",
             found="keep_layers=True" if keep_layers else f"out={str(out)!r}",
-            remedy="leave max_terms out, or save the polynomial afterwards",
+            remedy=f"leave {name} out, or save the formula afterwards",
         )
-    return budget
+
+
+def _check_target(target_r2: float) -> float:
+    if isinstance(target_r2, int | float | np.integer | np.floating) and 0 < target_r2 <= 1:
+        return float(target_r2)
+    raise InvalidInputError(
+        "target_r2 must be a number between 0 and 1.", where="target_r2", found=repr(target_r2)
+    )
 
 
 def _check_order(max_order: int | str) -> int:

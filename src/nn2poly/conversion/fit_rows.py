@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -40,6 +41,12 @@ class FitRows:
         return FitRows(self.X[chosen], self.weights[chosen], self.fold[chosen], self.index[chosen])
 
 
+def stacked(parts: Sequence[FitRows]) -> FitRows:
+    """Put rows below each other."""
+    fields = zip(*((r.X, r.weights, r.fold, r.index) for r in parts), strict=True)
+    return FitRows(*map(np.concatenate, fields))
+
+
 def gather_rows(sample: Sample, most: int) -> FitRows:
     """Gather at most ``most`` of the rows to fit.
 
@@ -68,8 +75,7 @@ def _merge(
     limit = min(one[1], other[1])
     if not filled:
         return one
-    fields = zip(*((r.X, r.weights, r.fold, r.index) for r in filled), strict=True)
-    rows = FitRows(*map(np.concatenate, fields))
+    rows = stacked(filled)
     numbers = (rows.index * STEP) % 1.0
     while np.count_nonzero(numbers < limit) > most:
         limit /= 2.0

@@ -8,7 +8,7 @@ a small regression of the network's outputs does on rows that are kept for choic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +35,7 @@ GAIN = 0.005
 Ends = tuple[float, float]
 
 
-def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
+def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray, seen: Sequence[Ends]) -> Inputs:
     """Give every number its bounds.
 
     Parameters
@@ -44,8 +44,10 @@ def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
         Indicators stay as they are, and so do columns that do not vary.
     rows, truth
         Rows to fit, and the network's outputs (n, k) on them.
+    seen
+        Of each feature: the range of all rows, which a light tail is held at.
     """
-    held = _with_bounds(inputs, dict(_starts(inputs, rows.X)))
+    held = _with_bounds(inputs, dict(_starts(inputs, rows, seen)))
     places = trial_rows(rows)
     return held if places is None else _tightened(held, rows.some(places), truth[places])
 
@@ -60,11 +62,12 @@ def trial_rows(rows: FitRows) -> IntArray | None:
     return np.argsort(spread(np.arange(len(rows))))[:TRIAL_ROWS]
 
 
-def _starts(inputs: Inputs, X: FloatArray) -> Iterator[tuple[int, Ends]]:
+def _starts(inputs: Inputs, rows: FitRows, seen: Sequence[Ends]) -> Iterator[tuple[int, Ends]]:
     """Give the first bounds of every number that varies: (number of the column, ends)."""
     for number, (column, places) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
         if column.kind == "number" and column.coordinates[0].is_affine:
-            ends = column_bounds(X[:, places[0]], BEYOND[0])
+            x = rows.X[:, places[0]]
+            ends = column_bounds(x, BEYOND[0], rows.weights, seen[places[0]])
             if ends is not None:
                 yield number, ends
 
@@ -87,7 +90,7 @@ def _tightened(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
         if column.kind != "number" or len(np.unique(x)) <= FEW_VALUES:
             continue
         for beyond in BEYOND[1:]:
-            ends = _cut(x, beyond)
+            ends = _cut(x, beyond, rows.weights)
             if ends is None:
                 break
             tried = _with_bounds(inputs, {number: ends})
@@ -133,7 +136,9 @@ def _trial_terms(inputs: Inputs) -> Terms:
     return Listed.of([(), *every, *powers], inputs.n_features)
 
 
-def column_bounds(x: FloatArray, beyond: float) -> Ends | None:
+def column_bounds(
+    x: FloatArray, beyond: float, weights: FloatArray | None = None, seen: Ends | None = None
+) -> Ends | None:
     """Choose bounds of one column: its range where tails are light, else quantiles.
 
     Examples
@@ -142,27 +147,37 @@ def column_bounds(x: FloatArray, beyond: float) -> Ends | None:
     (0.0, 99.0)
     >>> column_bounds(np.array([2.0, 2.0]), 0.005)
     """
-    low, high = float(x.min()), float(x.max())
-    if not low < high:
+    low, high = (float(x.min()), float(x.max())) if seen is None else seen
+    if not x.min() < x.max():
         return None
-    inner = _quantiles(x, beyond)
+    inner = _quantiles(x, beyond, np.ones(len(x)) if weights is None else weights)
     reach = LIGHT * (inner[1] - inner[0])
     first = low if low >= inner[0] - reach else inner[0]
     last = high if high <= inner[1] + reach else inner[1]
     return (first, last) if first < last else (low, high)
 
 
-def _cut(x: FloatArray, beyond: float) -> Ends | None:
+def _cut(x: FloatArray, beyond: float, weights: FloatArray) -> Ends | None:
     """Give quantiles of one column as bounds; None when they leave nothing."""
-    first, last = _quantiles(x, beyond)
+    first, last = _quantiles(x, beyond, weights)
     return (first, last) if first < last else None
 
 
-def _quantiles(x: FloatArray, beyond: float) -> Ends:
+def _quantiles(x: FloatArray, beyond: float, weights: FloatArray) -> Ends:
     """Give two quantiles; of the other values where one value holds nearly all rows."""
-    first, last = np.quantile(x, [beyond, 1.0 - beyond]).tolist()
+    first, last = _weighted(x, beyond, weights)
     if first < last:
         return first, last
-    others = x[x != first]
-    low, high = np.quantile(others, [beyond, 1.0 - beyond]).tolist()
+    others = x != first
+    low, high = _weighted(x[others], beyond, weights[others])
     return min(low, first), max(high, first)
+
+
+def _weighted(x: FloatArray, beyond: float, weights: FloatArray) -> Ends:
+    """Give the values below and above which a share of the weight lies."""
+    order = np.argsort(x, kind="stable")
+    share = np.cumsum(weights[order]) / weights.sum()
+    # Sums of weights end at 1 but for rounding.
+    places = np.minimum(np.searchsorted(share, [beyond, 1.0 - beyond]), len(x) - 1)
+    low, high = x[order[places]].tolist()
+    return low, high

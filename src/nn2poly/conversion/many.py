@@ -135,6 +135,7 @@ def _one(
     network: Network, number: int, max_order: int | str, options: dict[str, Any]
 ) -> Polynomial:
     try:
-        return convert(network, max_order, **options)
+        poly: Polynomial = convert(network, max_order, **options)
+        return poly
     except NN2PolyError as error:
         raise error.within(f"models[{number}]") from None

@@ -58,13 +58,15 @@ class Problem:
         summary, inputs = self.summary, self.network.inputs
         center, scale = summary.center, summary.scale
         if self.bounded:
-            inputs = bounded_inputs(inputs, self.fit_rows, self.fit_truth)
+            rows = self.fit_rows
+            ends = list(zip(summary.seen_low.tolist(), summary.seen_high.tolist(), strict=True))
+            inputs = bounded_inputs(inputs, rows, self.fit_truth, ends)
             if self.transforms is not None:
-                inputs = transformed(
-                    inputs, self.fit_rows, self.fit_truth, summary.seen_low, self.transforms
-                )
-            held = inputs.curved(self.fit_rows.X)
-            center, scale = held.mean(axis=0), held.std(axis=0)
+                inputs = transformed(inputs, rows, self.fit_truth, ends, self.transforms)
+            held = inputs.curved(rows.X)
+            shares = rows.weights / rows.weights.sum()
+            center = shares @ held
+            scale = np.sqrt(shares @ (held - center) ** 2)
         # A feature that does not vary keeps the scale that the network itself gives it.
         flat = (summary.low == summary.high) | (scale <= 1e-12 * np.abs(center))
         inputs = inputs.around(center, np.where(flat, self.network.scale, scale))

@@ -12,7 +12,6 @@ import numpy as np
 from nn2poly.algebra.substitution import substitute_listed
 from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.folds import spread
-from nn2poly.conversion.plain_refit import refit_plain
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refit import refit_terms
@@ -32,7 +31,7 @@ def fold_indicators(poly: Polynomial, problem: Problem) -> Polynomial:
     if not groups:
         return poly
     center, scale = poly.center.copy(), poly.scale.copy()
-    low, high = problem.working.inputs.ends()
+    low, high = problem.inputs.ends()
     chosen = [j for group in groups for j in group]
     center[chosen], scale[chosen] = low[chosen], (high - low)[chosen]
     folded = poly.rebase(center, scale).fold(groups, never=problem.never)
@@ -42,7 +41,7 @@ def fold_indicators(poly: Polynomial, problem: Problem) -> Polynomial:
 def refine(pnet: PolynomialNetwork, problem: Problem) -> tuple[PolynomialNetwork, Polynomial]:
     """Refit the written terms; give the polynomial network that equals the formula, and it."""
     formula = fold_indicators(pnet.expand(), problem)
-    refitted = (refit_terms if problem.bounded else refit_plain)(formula, problem)
+    refitted = refit_terms(formula, problem)
     if refitted is formula:
         return pnet, formula
     before = Correction(formula.terms, -formula.coefficients)

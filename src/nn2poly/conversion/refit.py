@@ -9,13 +9,14 @@ its strength on rows that it does not fit:
   order is never worse on the rows kept for choices;
 - at the last order it may be shrunk towards the calibrated coefficients instead, which is what
   helps where rows are few;
-- where rows are few for each term, the network is asked for more: rows of the sample with some
-  columns taken from other rows.
+- where rows are few for each term, the network is asked for more (`asked_rows`);
+- where terms are too many for their moments, the lower orders are fitted so, and conjugate
+  gradients go on from there, as long as rows left out gain by it (`gradients`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,75 +24,37 @@ import numpy as np
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import Graded, Listed, Terms, collect
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
-from nn2poly.conversion.basis import Basis, design, orthonormal_basis
+from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows
+from nn2poly.conversion.basis import orthonormal_basis
+from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.fit_rows import FitRows
+from nn2poly.conversion.gradients import descend
 from nn2poly.conversion.problem import Problem
+from nn2poly.conversion.regression import Moments, Regression
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.fold import fold_terms
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import Inputs
 
-# Terms up to which there is a refit: a Gram matrix of 128 MB, solved in about a second.
+# Terms up to which the moments are summed: 128 MB, solved in about a second. More are refitted by
+# conjugate gradients.
 MAX_TERMS = 4_000
-# Terms up to which indicators are folded to see whether fewer are left.
-MAX_FOLDED = 200_000
+# All terms of an order are fitted up to so many, before indicators are folded: the design matrix of
+# as many takes a gigabyte on 1,000 rows.
+MAX_LISTED = 200_000
 # Up to so many rows every fold is left out in turn, else the first alone.
 ALL_FOLDS_ROWS, ALL_FOLDS_TERMS = 2_000, 600
 # Strengths tried, relative to orthonormal terms; 0 as a last one is what there was before.
 STRENGTHS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+# With more terms only the neighbours of the strength of the order before are tried.
+ALL_STRENGTHS_TERMS = 600
 # Each further order is shrunk so many times more.
 GROWTH = 3.0
-# Rows for each term below which the network is asked for more; how many of the columns of such a
-# row come from elsewhere (design: 0.1), and what it weighs.
-ROWS_PER_TERM, MIXED, MIXED_WEIGHT = 10, 0.1, 0.3
-# What rows with all columns shuffled weigh together, relative to the sample: with .02 order 4 on
-# California (seeds 0 and 1) keeps an R² of .9 on such rows, where it has −6 without, and loses
-# .002 on rows as they are. A quarter of the rows is enough for that.
-SHUFFLED_WEIGHT, SHUFFLED_ROWS = 0.02, 4
+# Rows for each term below which the network is asked for more, at most so many times the sample.
+ROWS_PER_TERM, TIMES = 10, 3
 # What a row of a classifier still weighs whose label is certain (design: 0.01).
 CERTAIN, LOST = 0.01, 0.002
 # The refit stays if it lowers the error on rows left out by so much of it, and of the variance.
 GAIN, ROUNDING = 0.01, 1e-9
-# Rows of the design matrix that are worked on at a time, by their bytes.
-BATCH_BYTES = 2**26
-
-
-@dataclass(frozen=True)
-class _Moments:
-    """Weighted moments of the terms with themselves and with the outputs."""
-
-    gram: FloatArray
-    cross: FloatArray
-    square: FloatArray
-    weight: float
-
-    def __sub__(self, other: _Moments) -> _Moments:
-        return _Moments(
-            self.gram - other.gram,
-            self.cross - other.cross,
-            self.square - other.square,
-            self.weight - other.weight,
-        )
-
-    def __add__(self, other: _Moments) -> _Moments:
-        return _Moments(
-            self.gram + other.gram,
-            self.cross + other.cross,
-            self.square + other.square,
-            self.weight + other.weight,
-        )
-
-    def scaled(self, factor: float) -> _Moments:
-        """Multiply all weights."""
-        return _Moments(
-            factor * self.gram, factor * self.cross, factor * self.square, factor * self.weight
-        )
-
-    def error(self, c: FloatArray, unit: FloatArray) -> float:
-        """Sum the squared errors of coefficients (n, k) of the first n terms, in units (k,)."""
-        n = len(c)
-        gained = (c * (self.gram[:n, :n] @ c - 2.0 * self.cross[:n])).sum(axis=0)
-        return float((np.maximum(self.square + gained, 0.0) / unit).sum())
 
 
 @dataclass(frozen=True)
@@ -117,22 +80,32 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     Returns
     -------
     Polynomial
-        The same one when there are too many terms or too few rows to choose on, or when nothing
-        is gained.
+        The same one when there are too few rows to choose on, or when nothing is gained.
     """
     rows = problem.fit_rows
-    if poly.n_terms > MAX_TERMS or poly.max_order < 1 or len(rows) < 2 * len(np.unique(rows.fold)):
+    few = len(rows) < 2 * len(np.unique(rows.fold))
+    if poly.max_order < 1 or few or not np.all(np.isfinite(problem.fit_truth)):
         return poly
     z = poly.inputs.to_working(rows.X)
     basis = orthonormal_basis(z, rows.weights, poly.max_order)
     terms = poly.terms.at(basis.carried(poly.terms))
     prior = _aligned(terms, *basis.products(poly.terms, poly.coefficients))
-    fit = _Fit(poly.inputs, basis, terms, problem)
-    found = fit.best(rows, prior)
+    found = _Fit(Regression(poly.inputs, basis, terms), problem).best(prior)
     if found is None:
         return poly
-    new_terms, values = basis.powers(terms, found)
-    return _with_terms(poly, new_terms, values)
+    fitted = Correction(*basis.powers(terms, found))
+    flat = _of_flat_columns(poly, np.all(z == 0.0, axis=0))
+    whole = fitted if flat is None else fitted.plus(flat)
+    return _with_terms(poly, whole.terms, whole.coefficients)
+
+
+def _of_flat_columns(poly: Polynomial, is_flat: BoolArray) -> Correction | None:
+    """Keep what a calibration says of features that are 0 on all rows: it was not refitted."""
+    if not is_flat.any():
+        return None
+    places = [k for k, term in enumerate(poly.terms) if any(is_flat[j] for j in term)]
+    kept = poly.terms.at(np.array(places, dtype=np.intp))
+    return Correction(kept, poly.coefficients[places])
 
 
 def fit_terms(problem: Problem, max_order: int) -> Polynomial:
@@ -149,31 +122,29 @@ def fit_terms(problem: Problem, max_order: int) -> Polynomial:
         In the inputs of the problem, which may be functions of the columns.
     """
     inputs, rows = problem.folded_inputs, problem.fit_rows
-    terms = all_terms(problem, max_order)
-    if len(terms) > MAX_TERMS:
-        raise _too_many(len(terms), max_order)
     few = len(rows) < 2 * max(2, len(np.unique(rows.fold)))
     if few or not np.all(np.isfinite(problem.fit_truth)):
         raise _unfit(len(rows))
+    terms = _all_terms(problem, max_order)
     basis = orthonormal_basis(inputs.to_working(rows.X), rows.weights, max_order)
     terms = terms.at(basis.carried(terms))
-    fit = _Fit(inputs, basis, terms, problem, calibrated=False)
-    found = fit.best(rows, np.zeros((len(terms), problem.network.n_outputs)))
-    if found is None:
-        raise _unfit(len(rows))
-    powers, values = basis.powers(terms, found)
+    fit = _Fit(Regression(inputs, basis, terms), problem, calibrated=False)
+    nothing = np.zeros((len(terms), problem.network.n_outputs))
+    found = fit.best(nothing)
+    powers, values = basis.powers(terms, nothing if found is None else found)
     full = len(powers) == count_terms(inputs.n_features, max_order)
     kept: Terms = Graded(inputs.n_features, max_order) if full else powers
     return Polynomial(values, terms=kept, inputs=inputs, outputs=problem.network.outputs)
 
 
-def all_terms(problem: Problem, max_order: int) -> Terms:
+def _all_terms(problem: Problem, max_order: int) -> Terms:
     """Give all terms up to an order that do not vanish."""
     inputs = problem.network.inputs
     count = count_terms(inputs.n_features, max_order)
+    if count > MAX_LISTED:
+        raise _too_many(count, max_order)
     terms: Terms = Graded(inputs.n_features, max_order)
-    groups = inputs.indicators() if problem.folded else []
-    if groups and count <= MAX_FOLDED:
+    if groups := inputs.indicators() if problem.folded else []:
         terms, _ = fold_terms(terms, np.zeros((count, 1)), groups, problem.never)
     return terms
 
@@ -182,7 +153,7 @@ def _too_many(count: int, max_order: int) -> InvalidInputError:
     return InvalidInputError(
         "A formula with transforms is fitted term by term, and has too many.",
         where="max_order",
-        expected=f"at most {MAX_TERMS:,} terms",
+        expected=f"at most {MAX_LISTED:,} terms",
         found=f"{count:,} of order {max_order}",
         remedy="lower max_order, or give a budget: max_terms=300",
     )
@@ -220,7 +191,7 @@ def _aligned(terms: Terms, found: Listed, values: FloatArray) -> FloatArray:
     return out
 
 
-def _with_terms(poly: Polynomial, terms: Listed, values: FloatArray) -> Polynomial:
+def _with_terms(poly: Polynomial, terms: Terms, values: FloatArray) -> Polynomial:
     """Give the polynomial other terms and coefficients; all of an order are graded again."""
     full = len(terms) == count_terms(poly.n_features, poly.max_order)
     kept: Terms = Graded(poly.n_features, poly.max_order) if full else terms
@@ -229,34 +200,59 @@ def _with_terms(poly: Polynomial, terms: Listed, values: FloatArray) -> Polynomi
 
 @dataclass(frozen=True)
 class _Fit:
-    """A regression of the outputs on the products of a basis; it may know a calibration."""
+    """A regression of the problem's outputs, on what a calibration said or on nothing."""
 
-    inputs: Inputs
-    basis: Basis
-    terms: Terms
+    regression: Regression
     problem: Problem
     calibrated: bool = True
 
-    def best(self, rows: FitRows, prior: FloatArray) -> FloatArray | None:
-        """Fit all rows; of a classifier also near the decision, and keep what is closer."""
+    @property
+    def terms(self) -> Terms:
+        """The terms that are fitted."""
+        return self.regression.terms
+
+    def best(self, prior: FloatArray) -> FloatArray | None:
+        """Fit coefficients (n_terms, k), from moments where these can be kept.
+
+        Parameters
+        ----------
+        prior
+            Array (n_terms, k): the calibrated coefficients; 0 without a calibration.
+        """
+        return self.few_terms(prior) if len(self.terms) <= MAX_TERMS else self.many_terms(prior)
+
+    def few_terms(self, prior: FloatArray) -> FloatArray | None:
+        """Fit all terms; of a classifier also with weights where its label is decided."""
+        rows, problem = self.problem.fit_rows, self.problem
         found = self.solve(rows, prior)
-        if self.problem.network.link == "identity":
+        if problem.network.link == "identity":
             return found
-        near = self.solve(_near_decision(rows, self.problem), prior)
-        return self.closer(rows, found, near, prior)
+        return self._closer(found, self.solve(_near_decision(rows, problem), prior), prior)
+
+    def many_terms(self, prior: FloatArray) -> FloatArray | None:
+        """Fit the lower orders, then descend from there and from the calibrated coefficients."""
+        terms = self.terms
+        fits = (q for q in range(terms.max_order) if terms.ends[q + 1] <= MAX_TERMS)
+        order = max(fits, default=0)
+        lower = replace(self, regression=replace(self.regression, terms=terms.up_to(order)))
+        n = len(lower.terms)
+        below = lower.few_terms(prior[:n]) if order else None
+        start = np.zeros_like(prior)
+        start[:n] = prior[:n] if below is None else below
+        starts = [prior, start] if self.calibrated else [start]
+        found = descend(self.regression, self.problem, starts, shrinkage(terms.orders()))
+        return start if found is None and not self.calibrated else found
 
     def solve(self, rows: FitRows, prior: FloatArray) -> FloatArray | None:
         """Choose strengths on rows left out, and fit all rows: coefficients (n_terms, k)."""
         truth = self.problem.fit_truth
-        if not np.all(np.isfinite(truth)):
-            return None
         folds = self._folds(rows)
         parts = [self._moments(rows.some(rows.fold == k), truth[rows.fold == k]) for k in folds]
         rest = ~np.isin(rows.fold, folds)
         whole = sum(parts[1:], start=parts[0])
         if rest.any():
             whole = whole + self._moments(rows.some(rest), truth[rest])
-        unit = _variances(whole)
+        unit = whole.variances()
         pairs, asked = [], []
         for k, held in zip(folds, parts, strict=True):
             inside, outside = rows.some(rows.fold != k), rows.some(rows.fold == k)
@@ -267,37 +263,42 @@ class _Fit:
             return None
         return self._fitted(whole + asked[0][0] + asked[0][1], prior, choices)
 
-    def closer(
-        self,
-        rows: FitRows,
-        one: FloatArray | None,
-        other: FloatArray | None,
-        prior: FloatArray,
+    def _closer(
+        self, one: FloatArray | None, other: FloatArray | None, prior: FloatArray
     ) -> FloatArray | None:
         """Choose the fit with the closer probabilities on the rows kept for choices.
 
         The other one must not lose more than `LOST` of R² for it.
         """
-        outputs, held = self.problem.network.outputs, rows.fold == rows.fold.min()
+        rows, outputs = self.problem.fit_rows, self.problem.network.outputs
+        held = rows.fold == rows.fold.min()
         raw = self.problem.fit_truth[held]
-        matrix = design(self.terms, self.basis.values(self.inputs.to_working(rows.X[held])))
-        found = [matrix @ (prior if c is None else c) for c in (one, other)]
+        both = [prior if c is None else c for c in (one, other)]
+        found = [self.regression.predict(rows.X[held], c) for c in both]
         truth = outputs.probabilities(raw)
         apart = [np.abs(outputs.probabilities(guess) - truth).mean() for guess in found]
         left = [np.mean(((guess - raw) / raw.std(axis=0)) ** 2) for guess in found]
         return other if apart[1] < apart[0] and left[1] < left[0] + LOST else one
 
-    def _asked(self, rows: FitRows) -> _Moments:
+    def _asked(self, rows: FitRows) -> Moments:
         """Sum the moments of rows that only the network has seen."""
-        return self._mixed_moments(rows) + self._shuffled(rows)
+        wanted = min(ROWS_PER_TERM * len(self.terms) - len(rows), TIMES * len(rows))
+        shuffled = self._shuffled(rows)
+        if wanted <= 0:
+            return shuffled
+        return shuffled + self._answered(mixed_rows(rows, wanted, self.regression.inputs))
 
-    def _shuffled(self, rows: FitRows) -> _Moments:
-        """Shuffle every column by itself: rows that explanations look at, within the bounds."""
-        shuffled = shuffled_rows(rows, self.inputs)
-        truth = self.problem.truth(shuffled.X)
+    def _shuffled(self, rows: FitRows) -> Moments:
+        return self._answered(shuffled_rows(rows, self.regression.inputs))
+
+    def _answered(self, rows: FitRows) -> Moments:
+        """Ask the network, and sum the rows on which it has an answer."""
+        truth = self.problem.truth(rows.X)
         fine = np.all(np.isfinite(truth), axis=1)
-        weight = SHUFFLED_WEIGHT * len(rows) / max(1, len(shuffled))
-        return self._moments(shuffled.some(fine), truth[fine]).scaled(weight)
+        return self._moments(rows.some(fine), truth[fine])
+
+    def _moments(self, rows: FitRows, truth: FloatArray) -> Moments:
+        return self.regression.moments(rows, truth)
 
     def _folds(self, rows: FitRows) -> list[int]:
         """List the folds that are left out in turn."""
@@ -305,44 +306,15 @@ class _Fit:
         many = len(rows) > ALL_FOLDS_ROWS or len(self.terms) > ALL_FOLDS_TERMS
         return found[:1] if many else found
 
-    def _moments(self, rows: FitRows, truth: FloatArray) -> _Moments:
-        n, k = len(self.terms), truth.shape[1]
-        gram, cross = np.zeros((n, n)), np.zeros((n, k))
-        step = max(256, BATCH_BYTES // (8 * n))
-        for begin in range(0, len(rows), step):
-            here = slice(begin, begin + step)
-            matrix = design(self.terms, self.basis.values(self.inputs.to_working(rows.X[here])))
-            # The same array on both sides: half the work of another one.
-            root = np.sqrt(rows.weights[here, None])
-            matrix = matrix * root
-            gram += matrix.T @ matrix
-            cross += matrix.T @ (root * truth[here])
-        square = rows.weights @ truth**2
-        return _Moments(gram, cross, square, float(rows.weights.sum()))
-
-    def _mixed_moments(self, rows: FitRows) -> _Moments:
-        """Ask the network for rows with some columns from other rows, where rows are few."""
-        wanted = min(ROWS_PER_TERM * len(self.terms) - len(rows), 3 * len(rows))
-        if wanted <= 0:
-            return self._moments(rows.some(np.zeros(0, dtype=np.intp)), np.zeros((0, self._width)))
-        mixed = mixed_rows(rows, wanted, self.inputs)
-        truth = self.problem.truth(mixed.X)
-        fine = np.all(np.isfinite(truth), axis=1)
-        return self._moments(mixed.some(fine), truth[fine]).scaled(MIXED_WEIGHT)
-
-    @property
-    def _width(self) -> int:
-        return self.problem.network.n_outputs
-
     def _choose(
-        self, pairs: list[tuple[_Moments, _Moments]], prior: FloatArray, unit: FloatArray
+        self, pairs: list[tuple[Moments, Moments]], prior: FloatArray, unit: FloatArray
     ) -> list[_Choice]:
         """Choose, order after order, what does best on the folds left out."""
         choices: list[_Choice] = []
         before = [np.zeros((0, prior.shape[1])) for _ in pairs]
         for order in range(self.terms.max_order + 1):
             tried: dict[_Choice, tuple[float, list[FloatArray]]] = {}
-            for choice in self._candidates(order):
+            for choice in self._candidates(order, choices):
                 fits = [
                     self._step(fitted, start, prior, order, choice)
                     for (fitted, _), start in zip(pairs, before, strict=True)
@@ -360,16 +332,28 @@ class _Fit:
             before = tried[best][1]
         return choices
 
-    def _candidates(self, order: int) -> Iterator[_Choice]:
+    def _candidates(self, order: int, before: list[_Choice]) -> Iterator[_Choice]:
+        """List what is tried for an order, given what was chosen for those below."""
         yield _Choice(calibrated=False, strength=None if order else 0.0)
-        for strength in STRENGTHS if order else ():
+        strengths = self._strengths(order, before) if order else ()
+        for strength in strengths:
             yield _Choice(calibrated=False, strength=strength)
         if self.calibrated and order and order == self.terms.max_order:
             yield UNCHANGED
-            for strength in STRENGTHS:
+            for strength in strengths:
                 yield _Choice(calibrated=True, strength=strength)
 
-    def _fitted(self, moments: _Moments, prior: FloatArray, choices: list[_Choice]) -> FloatArray:
+    def _strengths(self, order: int, before: list[_Choice]) -> Sequence[float]:
+        """List the strengths to try; of many terms, each a solution of seconds, the near ones."""
+        last = before[-1].strength
+        if self.terms.ends[order + 1] <= ALL_STRENGTHS_TERMS:
+            return STRENGTHS
+        if last not in STRENGTHS:
+            return STRENGTHS[::2]
+        place = STRENGTHS.index(last)
+        return STRENGTHS[max(0, place - 1) : place + 2]
+
+    def _fitted(self, moments: Moments, prior: FloatArray, choices: list[_Choice]) -> FloatArray:
         found = np.zeros((0, prior.shape[1]))
         for order, choice in enumerate(choices):
             found = self._step(moments, found, prior, order, choice)
@@ -377,7 +361,7 @@ class _Fit:
 
     def _step(
         self,
-        moments: _Moments,
+        moments: Moments,
         before: FloatArray,
         prior: FloatArray,
         order: int,
@@ -391,49 +375,9 @@ class _Fit:
             start = prior[:n]
         if choice.strength is None:
             return start
-        gram, cross = moments.gram[:n, :n], moments.cross[:n]
-        degrees = self.terms.orders()[:n]
-        # The constant is free; each further order is shrunk more.
-        penalty = np.where(degrees == 0, 0.0, GROWTH ** (degrees - 1.0))
-        system: FloatArray = np.asarray(gram / moments.weight, dtype=np.float64)
-        system[np.diag_indices(n)] += choice.strength * penalty + 1e-12
-        found: FloatArray = start + np.linalg.solve(system, (cross - gram @ start) / moments.weight)
-        return found
+        return moments.ridge(choice.strength * shrinkage(self.terms.orders()[:n]), start)
 
 
-def _variances(moments: _Moments) -> FloatArray:
-    """Give the variance of each output times the weight, from the constant term's moments."""
-    mean = moments.cross[0] / moments.weight
-    spread = moments.square - moments.weight * mean**2
-    floor: FloatArray = 1e-12 * np.maximum(moments.square, 1e-300)
-    result: FloatArray = np.maximum(spread, floor)
-    return result
-
-
-def shuffled_rows(rows: FitRows, inputs: Inputs) -> FitRows:
-    """Take every column of each row from another row, held within the bounds."""
-    rng = np.random.default_rng(len(rows))
-    some = rows.some(np.arange(min(len(rows), max(1_000, len(rows) // SHUFFLED_ROWS))))
-    X = some.X.copy()
-    for places in inputs.places:
-        order = rng.permutation(len(rows))[: len(some)]
-        for place in places:
-            X[:, place] = rows.X[order, place]
-    return replace(some, X=inputs.held(X))
-
-
-def mixed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:
-    """Make rows of which each column comes from another row with a small chance.
-
-    The indicators of a factor move together. The draw is the same for the same rows.
-    """
-    rng = np.random.default_rng(len(rows))
-    base, other = (rng.integers(len(rows), size=count) for _ in range(2))
-    X = rows.X[base]
-    moved: BoolArray = rng.random((count, len(inputs.columns))) < MIXED
-    for number, places in enumerate(inputs.places):
-        some: IntArray = np.flatnonzero(moved[:, number])
-        donors = rng.permutation(other)[: len(some)]
-        for place in places:
-            X[some, place] = rows.X[donors, place]
-    return FitRows(X, rows.weights[base], rows.fold[base], rows.index[base])
+def shrinkage(degrees: IntArray) -> FloatArray:
+    """Give what terms of these degrees are shrunk: the constant is free, each order more."""
+    return np.where(degrees == 0, 0.0, GROWTH ** (degrees - 1.0))

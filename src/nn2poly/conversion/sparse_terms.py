@@ -9,19 +9,19 @@ are there, these are the same terms.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from nn2poly.algebra.terms import Listed, Terms
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.basis import Basis, design, orthonormal_basis
-from nn2poly.conversion.fit_rows import FitRows
-from nn2poly.conversion.growth import Grid, Part, grow, penalty, ridge
+from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows
+from nn2poly.conversion.basis import Basis, orthonormal_basis
+from nn2poly.conversion.fit_rows import FitRows, stacked
+from nn2poly.conversion.growth import Grid, Part, grow, penalty
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.refit import MIXED_WEIGHT, SHUFFLED_WEIGHT, mixed_rows, shuffled_rows
+from nn2poly.conversion.regression import Regression
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
@@ -36,14 +36,10 @@ SEARCH_ROWS, SEARCH_BYTES = 24_000, 2**28
 # California with 1,000 terms .953 without, .961 with 40. On bike the difference (.915 without,
 # .913 to .921 with 40) is that between ways of choosing the rows of the search.
 ROWS_PER_TERM, TIMES = 40, 3
-# One shuffled row for so many of the sample: they weigh little, and few are enough.
-SHUFFLED_STEP = 4
 # Strengths of the last ridge that are tried, relative to orthonormal terms.
 STRENGTHS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 # Plain powers may predict otherwise than the basis by so much of an output's deviation.
 EXACT = 1e-6
-# Bytes of the design matrix that is worked on at a time.
-BATCH_BYTES = 2**26
 
 
 def sparse_polynomial(problem: Problem, max_terms: int, max_order: int = MAX_ORDER) -> Polynomial:
@@ -82,7 +78,7 @@ def _of_degree(
     """Fit with columns up to a degree; also tell whether plain powers say the same."""
     rows = problem.fit_rows
     basis = orthonormal_basis(inputs.to_working(rows.X), rows.weights, degree)
-    task = _Regression(problem, inputs, basis, max_terms)
+    task = _Task(problem, inputs, basis, max_terms)
     grid = Grid(basis.degrees, max_order, _apart(problem, inputs))
     fitted, kept = task.sides
     found = grow(task.part(fitted, 0.8), task.part(kept, 0.2), grid, max_terms)
@@ -105,8 +101,8 @@ def _apart(problem: Problem, inputs: Inputs) -> list[set[int]]:
 
 
 @dataclass(frozen=True)
-class _Regression:
-    """The regression of the outputs on products of a basis."""
+class _Task:
+    """The regression of the outputs on a budget of products of a basis."""
 
     problem: Problem
     inputs: Inputs
@@ -145,16 +141,11 @@ class _Regression:
     def _more(self, rows: FitRows) -> FitRows:
         """Ask the network for rows with some columns from other rows, where rows are few."""
         count = min(ROWS_PER_TERM * self.max_terms - len(rows), TIMES * len(rows))
-        if count <= 0:
-            return rows
-        mixed = mixed_rows(rows, count, self.inputs)
-        return _stacked(rows, replace(mixed, weights=MIXED_WEIGHT * mixed.weights))
+        return rows if count <= 0 else stacked([rows, mixed_rows(rows, count, self.inputs)])
 
     def _with_shuffled(self, rows: FitRows) -> FitRows:
         """Add rows with every column shuffled, which keep a formula from running away there."""
-        some = shuffled_rows(rows.some(np.arange(0, len(rows), SHUFFLED_STEP)), self.inputs)
-        factor = SHUFFLED_WEIGHT * rows.weights.sum() / some.weights.sum()
-        return _stacked(rows, replace(some, weights=factor * some.weights))
+        return stacked([rows, shuffled_rows(rows, self.inputs)])
 
     def part(self, rows: FitRows, share: float) -> Part:
         """Choose rows to search on, evenly."""
@@ -167,51 +158,16 @@ class _Regression:
 
     def solve(self, terms: Terms) -> FloatArray:
         """Fit all rows, with the strength that does best on those kept: (n_terms, k)."""
-        fitted, kept = (self._moments(rows, terms) for rows in self.sides)
+        regression = Regression(self.inputs, self.basis, terms)
+        fitted, kept = (regression.moments(rows, self._truth(rows)) for rows in self.sides)
         strengths = penalty(terms.orders())
-        tried = [ridge(*fitted, s * strengths) for s in STRENGTHS]
-        errors = [float((c * (kept[0] @ c - 2.0 * kept[1])).sum()) for c in tried]
+        errors = [kept.error(fitted.ridge(s * strengths), self.unit**2) for s in STRENGTHS]
         best = STRENGTHS[int(np.argmin(errors))]
-        weights = np.array([rows.weights.sum() for rows in self.sides])
-        shares = weights / weights.sum()
-        gram, cross = (shares[0] * a + shares[1] * b for a, b in zip(fitted, kept, strict=True))
-        return ridge(gram, cross, best * strengths) * self.unit
-
-    def _moments(self, rows: FitRows, terms: Terms) -> tuple[FloatArray, FloatArray]:
-        """Average the products of terms with terms (n, n), and with outputs (n, k)."""
-        truth = self._truth(rows) / self.unit
-        n = len(terms)
-        gram, cross = np.zeros((n, n)), np.zeros((n, truth.shape[1]))
-        for here, matrix in self._matrices(rows, terms):
-            weighted = matrix * rows.weights[here, None]
-            gram += weighted.T @ matrix
-            cross += weighted.T @ truth[here]
-        total = rows.weights.sum()
-        return gram / total, cross / total
-
-    def _matrices(self, rows: FitRows, terms: Terms) -> Iterator[tuple[slice, FloatArray]]:
-        width = max(len(terms), self.basis.to_powers[:, :, 0].size)
-        step = max(256, BATCH_BYTES // (8 * width))
-        for begin in range(0, len(rows), step):
-            here = slice(begin, begin + step)
-            values = self.basis.values(self.inputs.to_working(rows.X[here]))
-            yield here, design(terms, values)
+        return (fitted + kept).ridge(best * strengths)
 
     def agrees(self, terms: Terms, values: FloatArray, poly: Polynomial) -> bool:
         """Tell whether plain powers predict what the basis does, on the rows to fit."""
-        rows = self.problem.fit_rows
-        for here, matrix in self._matrices(rows, terms):
-            plain = poly.predict(rows.X[here]).reshape(-1, len(self.unit))
-            if not np.all(np.abs(matrix @ values - plain) <= EXACT * self.unit):
-                return False
-        return True
-
-
-def _stacked(rows: FitRows, more: FitRows) -> FitRows:
-    """Put rows below each other."""
-    return FitRows(
-        np.concatenate([rows.X, more.X]),
-        np.concatenate([rows.weights, more.weights]),
-        np.concatenate([rows.fold, more.fold]),
-        np.concatenate([rows.index, more.index]),
-    )
+        X = self.problem.fit_rows.X
+        found = Regression(self.inputs, self.basis, terms).predict(X, values)
+        plain = poly.predict(X).reshape(found.shape)
+        return bool(np.all(np.abs(found - plain) <= EXACT * self.unit))

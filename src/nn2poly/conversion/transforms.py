@@ -7,7 +7,7 @@ on rows that are kept for choices.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, floor, log10
 from typing import Any
@@ -17,7 +17,14 @@ import numpy as np
 from nn2poly.arguments import listed
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.fit_rows import FitRows
-from nn2poly.conversion.input_bounds import BEYOND, FEW_VALUES, column_bounds, trial, trial_rows
+from nn2poly.conversion.input_bounds import (
+    BEYOND,
+    FEW_VALUES,
+    Ends,
+    column_bounds,
+    trial,
+    trial_rows,
+)
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Column, Inputs
@@ -63,7 +70,7 @@ def check_transforms(given: Any) -> Transforms | None:
 
 
 def transformed(
-    inputs: Inputs, rows: FitRows, truth: FloatArray, low: FloatArray, asked: Transforms
+    inputs: Inputs, rows: FitRows, truth: FloatArray, seen: Sequence[Ends], asked: Transforms
 ) -> Inputs:
     """Let columns enter through functions.
 
@@ -73,22 +80,31 @@ def transformed(
         With their bounds.
     rows, truth
         Rows to fit, and the network's outputs (n, k) on them.
-    low
-        Array (p,): the smallest values of all rows.
+    seen
+        Of each feature: the range of all rows.
     asked
         What was asked for.
     """
     if asked.kinds is None:
-        return _chosen(inputs, rows, truth)
+        return _chosen(inputs, rows, truth, seen)
     for name, kind in asked.kinds.items():
         number, place = _column(inputs, name)
-        x = rows.X[:, place]
-        _check_values(x, float(low[place]), name, kind)
-        inputs = _with(inputs, number, _function(kind, x, inputs.coordinates[place].function))
+        _check_values(rows.X[:, place], seen[place][0], name, kind)
+        sample = _Values(rows.X[:, place], rows.weights, seen[place])
+        inputs = _with(inputs, number, _function(kind, sample, inputs.coordinates[place].function))
     return inputs
 
 
-def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
+@dataclass(frozen=True)
+class _Values:
+    """The values (n,) of a column on the rows to fit, their weights, and the range of all rows."""
+
+    x: FloatArray
+    weights: FloatArray
+    seen: Ends
+
+
+def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray, seen: Sequence[Ends]) -> Inputs:
     """Choose, column by column, the function that helps most on the rows kept for choices."""
     places = trial_rows(rows)
     if places is None:
@@ -97,7 +113,8 @@ def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     error = trial(inputs, some, truth[places])
     best = error(inputs)
     for number, (column, (place, *_)) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
-        tried = [_with(inputs, number, f) for f in _candidates(column, rows.X[:, place])]
+        sample = _Values(rows.X[:, place], rows.weights, seen[place])
+        tried = [_with(inputs, number, f) for f in _candidates(column, sample)]
         errors = [error(candidate) for candidate in tried]
         if tried and min(errors) < (1.0 - GAIN) * best:
             best = min(errors)
@@ -105,17 +122,17 @@ def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     return inputs
 
 
-def _candidates(column: Column, x: FloatArray) -> Iterator[Function]:
+def _candidates(column: Column, sample: _Values) -> Iterator[Function]:
     """List the functions that one column may enter through."""
     held = column.coordinates[0].function
-    if column.kind != "number" or not held.is_bounded or len(np.unique(x)) <= FEW_VALUES:
+    if column.kind != "number" or not held.is_bounded or len(np.unique(sample.x)) <= FEW_VALUES:
         return
-    low = float(x.min())
+    low = sample.seen[0]
     if low > 0:
-        yield _function(Log.kind, x, held)
+        yield _function(Log.kind, sample, held)
     elif low == 0:
-        yield _function(Log1p.kind, x, held)
-    yield _function(Rank.kind, x, held)
+        yield _function(Log1p.kind, sample, held)
+    yield _function(Rank.kind, sample, held)
 
 
 def _with(inputs: Inputs, number: int, function: Function) -> Inputs:
@@ -125,17 +142,20 @@ def _with(inputs: Inputs, number: int, function: Function) -> Inputs:
     return replace(inputs, columns=tuple(columns))
 
 
-def _function(kind: str, x: FloatArray, held: Function) -> Function:
+def _function(kind: str, sample: _Values, held: Function) -> Function:
     if kind == Rank.kind:
-        return rank_of(x, held.low, held.high)
+        return rank_of(sample.x, held.low, held.high, sample.weights)
     # The tails of a logarithm are others than those of its argument: bounds of its own.
     curve, back, cls = (np.log, exp, Log) if kind == Log.kind else (np.log1p, np.expm1, Log1p)
     # Values so close that their logarithms are one keep the bounds that they have.
-    ends = column_bounds(curve(x), BEYOND[0]) or (curve(held.low), curve(held.high))
-    return cls(max(float(x.min()), float(back(ends[0]))), min(float(x.max()), float(back(ends[1]))))
+    low, high = sample.seen
+    seen = float(curve(low)), float(curve(high))
+    ends = column_bounds(curve(sample.x), BEYOND[0], sample.weights, seen)
+    first, last = ends or (curve(held.low), curve(held.high))
+    return cls(max(low, float(back(first))), min(high, float(back(last))))
 
 
-def rank_of(x: FloatArray, low: float, high: float) -> Rank:
+def rank_of(x: FloatArray, low: float, high: float, weights: FloatArray | None = None) -> Rank:
     """Make the table of a rank: quantiles of a column within bounds, rounded, and their shares.
 
     Examples
@@ -144,7 +164,7 @@ def rank_of(x: FloatArray, low: float, high: float) -> Rank:
     >>> rank.knots[:3], rank.shares[:3], rank.shares[-1]
     ((0.0, 3840.0, 15500.0), (0.0005, 0.0625, 0.125), 0.9995)
     """
-    values, shares = _shares(x)
+    values, shares = _shares(x, np.ones(len(x)) if weights is None else weights)
     inner = np.interp(np.linspace(0.0, 1.0, KNOTS)[1:-1], shares, values)
     inner = np.unique(inner[(inner > low) & (inner < high)])
     step = np.diff([low, *inner, high]).min() * ROUNDED
@@ -158,14 +178,15 @@ def rank_of(x: FloatArray, low: float, high: float) -> Rank:
     return Rank(knots=tuple(knots[rises].tolist()), shares=tuple(found[rises].tolist()))
 
 
-def _shares(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Give the distinct values of a column, and the share of the rows below each.
+def _shares(x: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Give the distinct values of a column, and the share of the weight below each.
 
     A value of many rows counts as few enough that it takes no more than the step of a table:
     next to it would be a gap that no row lies in, where a polynomial does what it likes.
     """
-    values, counts = np.unique(x, return_counts=True)
-    counts = counts.astype(np.float64)
+    values, places = np.unique(x, return_inverse=True)
+    # One row counts about 1.
+    counts = np.bincount(places, weights / weights.mean())
     for _ in range(CAPPINGS):
         counts = np.minimum(counts, max(1.0, counts.sum() / (KNOTS - 1)))
     return values, (np.cumsum(counts) - counts / 2.0) / counts.sum()

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from nn2poly.arguments import check_choice
+from nn2poly.arguments import check_choice, check_flag
 from nn2poly.arrays import FloatArray
 from nn2poly.cards import FidelityCard
 from nn2poly.conversion.convert import convert
@@ -40,8 +40,10 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def __init__(
         self,
         estimator: Any = None,
-        max_order: int | str = 2,
+        max_order: int | str | None = None,
         *,
+        max_terms: int | None = None,
+        bounded: bool = True,
         method: str = "auto",
         target_r2: float = 0.99,
         refit: bool = True,
@@ -52,6 +54,8 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
     ) -> None:
         self.estimator = estimator
         self.max_order = max_order
+        self.max_terms = max_terms
+        self.bounded = bounded
         self.method = method
         self.target_r2 = target_r2
         self.refit = refit
@@ -63,6 +67,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def _train(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Self:
         """Train a clone of the estimator on checked data, and convert it on the same inputs."""
         check_choice(self.outside, OUTSIDE, name="outside")
+        bounded = check_flag(self.bounded, name="bounded")
         model = self._default() if self.estimator is None else clone(self.estimator)
         if self.random_state is not None:
             _seed(model, self.random_state)
@@ -75,6 +80,8 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
             self.estimator_,
             self.max_order,
             data=X,
+            max_terms=self.max_terms,
+            bounded=bounded,
             method=self.method,
             # Only a calibration has a use for weights.
             sample_weight=None if self.method == "taylor" else weights,

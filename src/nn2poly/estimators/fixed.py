@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from nn2poly.arguments import default_names
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import as_matrix, frame_columns, matching_names
 from nn2poly.links import probabilities
@@ -22,7 +23,7 @@ class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
 
     links: ClassVar[tuple[str, ...]]
 
-    def __init__(self, polynomial: Polynomial | None = None) -> None:
+    def __init__(self, polynomial: Explicit | None = None) -> None:
         self.polynomial = polynomial
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -63,19 +64,19 @@ class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
             raise AttributeError("the polynomial has no feature names of its own")
         return np.array(names, dtype=object)
 
-    def _known(self) -> Polynomial:
+    def _known(self) -> Explicit:
         if self.polynomial is None:
             raise AttributeError("there is no polynomial")
         return self.polynomial
 
-    def _usable(self) -> Polynomial:
+    def _usable(self) -> Explicit:
         """Give the polynomial, checked here since scikit-learn wants no checks in __init__."""
         given: Any = self.polynomial
-        if not isinstance(given, Polynomial):
+        if not isinstance(given, Polynomial | PiecewisePolynomial):
             raise InvalidInputError(
                 "There is no polynomial to predict with.",
                 where="polynomial",
-                expected="a Polynomial",
+                expected="a Polynomial or a PiecewisePolynomial",
                 found=type(given).__name__,
                 remedy="nn2poly.export.sklearn(poly); or PolynomialRegressor, which learns one",
             )
@@ -128,7 +129,7 @@ class FixedPolynomialRegressor(RegressorMixin, FixedPolynomial):  # type: ignore
     Parameters
     ----------
     polynomial
-        A `Polynomial` without a link.
+        A `Polynomial`, or a `PiecewisePolynomial`, without a link.
 
     Examples
     --------
@@ -158,7 +159,7 @@ class FixedPolynomialClassifier(ClassifierMixin, FixedPolynomial):  # type: igno
     Parameters
     ----------
     polynomial
-        A `Polynomial` with the link ``"sigmoid"`` or ``"softmax"``.
+        A `Polynomial`, or a `PiecewisePolynomial`, with the link ``"sigmoid"`` or ``"softmax"``.
 
     Examples
     --------

@@ -26,12 +26,18 @@ class PolynomialRegressor(RegressorMixin, PolynomialEstimator):  # type: ignore[
         reads (an MLP, a pipeline, search or TransformedTargetRegressor around one, a skorch
         net). None: one tanh layer of 50 neurons on standardised inputs and targets.
     max_order
-        Order of the polynomial, or ``"auto"``.
+        Order of the polynomial, 2 if nothing is said; or ``"auto"``. With ``max_terms`` an
+        upper limit.
+    max_terms
+        A budget of terms, spent where they matter; None for all terms of the order.
+    bounded
+        Hold numbers within what the training inputs show, at quantiles where tails are heavy;
+        False for the plain polynomial everywhere.
     method, target_r2, refit, binary, transforms
         As in `nn2poly.convert`.
     outside
-        Rows outside the range of the training inputs, where a polynomial can go astray:
-        ``"warn"`` about them, or ``"clip"`` them to the range before predicting.
+        Rows outside the range of the training inputs, where network and polynomial part:
+        ``"warn"`` about them, or ``"clip"`` them to the range before predicting, in silence.
     random_state
         Seed for every part of the estimator that has one; None leaves them as they are.
 

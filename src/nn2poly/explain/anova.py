@@ -20,7 +20,8 @@ from nn2poly.explain.factor_products import BATCH_BYTES, add_rows, collected, me
 from nn2poly.explain.games import Subset, SubsetSums, number_subsets
 from nn2poly.explain.rewriting import as_polynomial, centred, shifted, some
 from nn2poly.explain.rows import checked_population, checked_rows
-from nn2poly.explain.separable import Separable, separable
+from nn2poly.explain.separable import Separable
+from nn2poly.explain.separating import separable
 from nn2poly.explain.summaries import ranked_table, shown, subset_name
 from nn2poly.explain.written import known_range, recentred
 from nn2poly.formula.polynomial import Polynomial

@@ -21,9 +21,12 @@ from nn2poly.explain.enclosures import (
     rounding_slack,
     witnesses,
 )
+from nn2poly.explain.region_bounds import RegionBox, jumps, region_boxes
 from nn2poly.explain.summaries import how_many, shown
 from nn2poly.explain.written import plain
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.tables import Table
 
@@ -124,8 +127,10 @@ class Monotonicity:
         )
 
 
-def bounds(poly: Polynomial, box: Any = None, *, data: Any = None, splits: int = 0) -> Bounds:
+def bounds(poly: Formula, box: Any = None, *, data: Any = None, splits: int = 0) -> Bounds:
     """Bound every raw output over a box; never too narrow, not always tight.
+
+    With regions: over the part of the box in each of them, all taken together.
 
     Parameters
     ----------
@@ -152,29 +157,39 @@ def bounds(poly: Polynomial, box: Any = None, *, data: Any = None, splits: int =
     (('unknown',), ('positive',))
     """
     box_low, box_high = read_box(poly, box, data)
-    # A column is held at its bounds: beyond them nothing changes.
-    low, high = poly.inputs.curved(box_low), poly.inputs.curved(box_high)
     cuts = _cuts(splits)
-    silent = plain(poly)
+    found = [_enclosed(part, cuts) for part in region_boxes(poly, box_low, box_high)]
+    bottom = np.min([low for low, _ in found], axis=0)
+    top = np.max([high for _, high in found], axis=0)
+    return Bounds(bottom, top, poly.output_names, (box_low, box_high))
+
+
+def _enclosed(part: RegionBox, cuts: int) -> tuple[FloatArray, FloatArray]:
+    """Bound the outputs (n_outputs,) of one polynomial over its box."""
+    # A column is held at its bounds: beyond them nothing changes.
+    low, high = (part.polynomial.inputs.curved(end) for end in (part.low, part.high))
+    silent = plain(part.polynomial)
     slack = rounding_slack(silent, low, high)
     if cuts:
-        single = [one_output(silent, o) for o in range(poly.n_outputs)]
+        single = [one_output(silent, o) for o in range(silent.n_outputs)]
         ends = [(lowest(p, low, high, cuts), -lowest(minus(p), low, high, cuts)) for p in single]
         bottom, top = (np.array(end) for end in zip(*ends, strict=True))
     else:
         bottom, top = enclose(in_box(silent, low, high))
-    return Bounds(bottom - slack, top + slack, poly.output_names, (box_low, box_high))
+    return bottom - slack, top + slack
 
 
 def monotonicity(
-    poly: Polynomial, box: Any = None, *, data: Any = None, splits: int = 0
+    poly: Formula, box: Any = None, *, data: Any = None, splits: int = 0
 ) -> Monotonicity:
     """Tell for every feature and output whether the effect keeps its direction over a box.
 
     The slope is a polynomial, and is bounded over the box. For polynomials of order 2 slopes
     are linear and the answer is certain, unless rounding decides; slopes below rounding error
     count as zero.
-    Binary features count as if every value between were possible, which is cautious.
+    Binary features count as if every value between were possible, which is cautious. With
+    regions, a direction holds in each of them and across their borders, jumps included; where
+    levels of a factor decide the region, the direction of a level stays undecided.
 
     Parameters
     ----------
@@ -194,8 +209,21 @@ def monotonicity(
     >>> monotonicity(poly, {"t": (0, 1), "u": (-1, 1)}).directions[:, 0].tolist()
     ['neither', 'neither']
     """
-    low, high = (poly.inputs.curved(end) for end in read_box(poly, box, data))
-    cuts = _cuts(splits)
+    cuts, boxes = _cuts(splits), region_boxes(poly, *read_box(poly, box, data))
+    found = [_directions(part, cuts) for part in boxes]
+    bottom = np.min([part.low for part in found], axis=0)
+    top = np.max([part.high for part in found], axis=0)
+    words = found[0].directions
+    if isinstance(poly, PiecewisePolynomial):
+        steps = [jumps(poly, boxes, j) for j in range(poly.n_features)]
+        words = _joined(found, *(np.array(side) for side in zip(*steps, strict=True)))
+    return Monotonicity(words, bottom, top, poly.feature_names, poly.output_names)
+
+
+def _directions(part: RegionBox, cuts: int) -> Monotonicity:
+    """Judge every slope of one polynomial over its box."""
+    poly = part.polynomial
+    low, high = (poly.inputs.curved(end) for end in (part.low, part.high))
     silent = plain(poly)
     # Changing coordinates once serves all derivatives.
     boxed = in_box(silent, low, high)
@@ -205,6 +233,21 @@ def monotonicity(
     return Monotonicity(
         np.array(words), np.array(bottom), np.array(top), poly.feature_names, poly.output_names
     )
+
+
+def _joined(parts: list[Monotonicity], least: FloatArray, most: FloatArray) -> npt.NDArray[np.str_]:
+    """Judge all regions together, with the jumps (p, n_outputs) between them."""
+    words = np.stack([part.directions for part in parts])
+    rises = np.any([part.low > 0 for part in parts], axis=0)
+    falls = np.any([part.high < 0 for part in parts], axis=0)
+    out = np.full(words.shape[1:], "unknown", dtype=object)
+    out[(words == "neither").any(axis=0) | (rises & falls)] = "neither"
+    never_falls = np.isin(words, ("increasing", "constant")).all(axis=0) & (least >= 0)
+    never_rises = np.isin(words, ("decreasing", "constant")).all(axis=0) & (most <= 0)
+    out[never_rises] = "decreasing"
+    out[never_falls] = "increasing"
+    out[never_falls & never_rises] = "constant"
+    return out.astype(str)
 
 
 def _direction(

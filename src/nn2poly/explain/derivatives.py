@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, overload
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.factor_products import Sums, collected, merged
 from nn2poly.explain.rows import checked_rows
-from nn2poly.explain.separable import Separable, separable
+from nn2poly.explain.separable import Separable
+from nn2poly.explain.separating import separable
 from nn2poly.explain.written import check_explained, written
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import parse_term
@@ -19,22 +22,29 @@ from nn2poly.inputs.functions import Identity
 from nn2poly.memory import check_terms
 
 
-def derivative(poly: Polynomial, feature: int | str) -> Polynomial:
+@overload
+def derivative(poly: Polynomial, feature: int | str) -> Polynomial: ...
+@overload
+def derivative(poly: PiecewisePolynomial, feature: int | str) -> PiecewisePolynomial: ...
+def derivative(
+    poly: Polynomial | PiecewisePolynomial, feature: int | str
+) -> Polynomial | PiecewisePolynomial:
     """Differentiate with respect to one feature, in raw units.
 
     With z = (x - center) / scale, ∂P/∂x_j = (1 / scale_j) ∂P/∂z_j. Beyond the bounds at which a
-    column is held the true slope is 0; `gradients` says so, this polynomial goes on.
+    column is held the true slope is 0; `gradients` says so, this polynomial goes on. With
+    regions: region by region, the jumps between them aside.
 
     Parameters
     ----------
     poly
-        The polynomial.
+        The polynomial, or a piecewise one.
     feature
         Index or name.
 
     Returns
     -------
-    Polynomial
+    Polynomial or PiecewisePolynomial
         Of order Q - 1, in the same coordinates; its outputs are slopes, so it has no link.
 
     Examples
@@ -46,6 +56,8 @@ def derivative(poly: Polynomial, feature: int | str) -> Polynomial:
     {'1': 1.0, 't': 6.0, 'u': 5.0}
     """
     check_explained(poly)
+    if isinstance(poly, PiecewisePolynomial):
+        return _in_each_region(poly, feature)
     (j,) = parse_term((feature,), poly.feature_names)
     coordinate = poly.inputs.coordinates[j]
     if not isinstance(coordinate.function, Identity):
@@ -69,6 +81,13 @@ def derivative(poly: Polynomial, feature: int | str) -> Polynomial:
             rows.append(variables[chosen][keep].reshape(len(chosen), degree - 1))
             values.append(poly.coefficients[here][chosen] * power[chosen, None] * unit)
     return written(poly, rows, np.concatenate(values))
+
+
+def _in_each_region(poly: PiecewisePolynomial, feature: int | str) -> PiecewisePolynomial:
+    slopes = [derivative(part, feature) for part in poly.polynomials]
+    # The ranges stay: they tell a level that is on from one that is off.
+    parts = tuple(replace(slope, inputs=poly.inputs) for slope in slopes)
+    return PiecewisePolynomial(poly.tree, parts, poly.n_rows)
 
 
 def gradients(poly: Formula, X: Any) -> FloatArray:

@@ -13,7 +13,8 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.explain.derivatives import check_size, slopes
 from nn2poly.explain.rewriting import cofactors
 from nn2poly.explain.rows import checked_rows
-from nn2poly.explain.separable import Separable, separable
+from nn2poly.explain.separable import Separable
+from nn2poly.explain.separating import separable
 from nn2poly.explain.summaries import how_many, shown
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index, parse_term

@@ -17,6 +17,7 @@ from nn2poly.explain.explanation_ensemble import ExplanationEnsemble, has_values
 from nn2poly.explain.summaries import shown
 from nn2poly.explain.written import union_of_terms
 from nn2poly.formula.largest import largest
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import is_formula
 from nn2poly.formula.term_names import output_index, term_name
@@ -128,6 +129,13 @@ def ensemble(
     if len(items) < 2:
         raise InvalidInputError(
             "An ensemble needs two members at least.", where="members", found=str(len(items))
+        )
+    if any(isinstance(item, PiecewisePolynomial) for item in items):
+        raise InvalidInputError(
+            "The coefficients of different regions cannot be put side by side.",
+            where="members",
+            expected="polynomials, or explanations of formulas with regions",
+            remedy="put explanations side by side: ensemble([shapley(poly, X, X), …])",
         )
     if all(is_formula(item) for item in items):
         return _of_polynomials(items, center, scale)

@@ -10,7 +10,7 @@ import numpy as np
 from nn2poly.explain.games import subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import checked_population
-from nn2poly.explain.separable import separable
+from nn2poly.explain.separating import separable
 from nn2poly.explain.spread import player_variances
 from nn2poly.explain.summaries import ranked_table
 from nn2poly.explain.written import recentred

@@ -12,7 +12,8 @@ from nn2poly.arrays import FloatArray
 from nn2poly.explain.games import Subset, moebius_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import checked_population
-from nn2poly.explain.separable import Separable, separable
+from nn2poly.explain.separable import Separable
+from nn2poly.explain.separating import separable
 from nn2poly.explain.spread import Spread, player_variances
 from nn2poly.explain.summaries import how_many, subset_name
 from nn2poly.explain.written import recentred

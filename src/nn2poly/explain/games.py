@@ -164,9 +164,9 @@ def subset_sums(form: Separable, moments: FloatArray, weight: Weight, max_size: 
 
     >>> from nn2poly import Polynomial
     >>> from nn2poly.explain.rewriting import centred, moments
-    >>> from nn2poly.explain.separable import separable
+    >>> from nn2poly.explain.separable import of_polynomial
     >>> one = np.array([[2.0, 3.0]])
-    >>> form = centred(separable(Polynomial.from_terms(["a b"], [1.0], ["a", "b"])), one)
+    >>> form = centred(of_polynomial(Polynomial.from_terms(["a b"], [1.0], ["a", "b"])), one)
     >>> values = subset_sums(form, moments(form, one), shapley_weight, 1)
     >>> values.subsets, values.sums.coefficients[:3, 0]
     (((0,), (1,)), array([0. , 3. , 0.5]))

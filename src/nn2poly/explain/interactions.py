@@ -13,7 +13,7 @@ from nn2poly.errors import require
 from nn2poly.explain.games import INDICES, Subset, index_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
-from nn2poly.explain.separable import separable
+from nn2poly.explain.separating import player_values, separable
 from nn2poly.explain.summaries import ranked_table, shown, subset_name
 from nn2poly.explain.written import recentred
 from nn2poly.formula.protocol import Formula
@@ -40,7 +40,8 @@ class Interactions:
     index, order
         Which index, and the largest size of a subset.
     data
-        Array (n, p): the rows explained, in raw units.
+        Array (n, p): the rows explained, in raw units; of a column with levels the number of
+        its level.
     feature_names, output_names
         Names.
     """
@@ -189,7 +190,7 @@ def interactions(
         averages @ form.coefficients,
         index,
         largest,
-        rows,
+        player_values(form, rows),
         form.players,
         poly.output_names,
     )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
 from nn2poly.explain.rewriting import cofactors
-from nn2poly.explain.separable import separable
+from nn2poly.explain.separating import separable
 from nn2poly.formula.protocol import Formula
 
 
@@ -49,4 +49,6 @@ def level_averages(
     """
     columns, points = list(places), np.repeat(X[:1], len(places), axis=0)
     points[:, columns] = np.where(np.eye(len(columns), dtype=bool), high, low)
-    return cofactors(separable(poly), columns).average(X).predict(points)
+    form = separable(poly)
+    players = sorted(set(form.seats[columns].tolist()))
+    return cofactors(form, players).average(X).predict(points)

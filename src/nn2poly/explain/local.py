@@ -18,6 +18,7 @@ from nn2poly.explain.alignment import check_features
 from nn2poly.explain.summaries import shown
 from nn2poly.explain.written import check_explained, union_of_terms
 from nn2poly.formula.largest import largest
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import output_index, term_name
 from nn2poly.network.readers import read_network
@@ -86,7 +87,11 @@ class LocalComparison:
 
 
 def compare_local(
-    model: Any, poly: Polynomial, x0: npt.ArrayLike, *, max_order: int | None = None
+    model: Any,
+    poly: Polynomial | PiecewisePolynomial,
+    x0: npt.ArrayLike,
+    *,
+    max_order: int | None = None,
 ) -> LocalComparison:
     """Compare the global polynomial with the network's Taylor polynomial at one point.
 
@@ -98,7 +103,7 @@ def compare_local(
     model
         The network that ``poly`` came from.
     poly
-        The global polynomial.
+        The global polynomial; of one with regions that of the region that the point lies in.
     x0
         Array (p,), or one row of a frame, in raw units.
     max_order
@@ -121,7 +126,8 @@ def compare_local(
     check_pair(network, poly, "compare_local")
     names = poly.feature_names if network.feature_names is None else None
     local = convert(model, order, around=x0, feature_names=names, output_names=poly.output_names)
-    check_features([poly, local], ["poly", "the model"])
+    part = _at(poly, local.center)
+    check_features([part, local], ["poly", "the model"])
     if poly.inputs.transforms:
         raise InvalidInputError(
             "A local polynomial has no terms of functions of columns to compare with.",
@@ -139,6 +145,13 @@ def compare_local(
             expected="a point within the bounds of every column, as they enter",
             remedy="choose a point inside, or convert with bounded=False",
         )
-    everywhere = poly.rebase(local.center, poly.scale)
-    here = local.rebase(local.center, poly.scale)
+    everywhere = part.rebase(local.center, part.scale)
+    here = local.rebase(local.center, part.scale)
     return LocalComparison(everywhere, here, *union_of_terms([everywhere, here]))
+
+
+def _at(poly: Polynomial | PiecewisePolynomial, point: FloatArray) -> Polynomial:
+    """Give the polynomial that holds at a raw point (p,)."""
+    if isinstance(poly, PiecewisePolynomial):
+        return poly.polynomials[int(poly.region_of(point[None])[0])]
+    return poly

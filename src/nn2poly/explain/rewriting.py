@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,9 +29,9 @@ def joined(form: Separable, groups: Mapping[str, Iterable[int]]) -> Separable:
 
     Examples
     --------
-    >>> from nn2poly.explain.separable import separable
+    >>> from nn2poly.explain.separable import of_polynomial
     >>> poly = Polynomial.from_terms(["a b", "b", "b c"], [2.0, 3.0, 1.0], ["a", "b", "c"])
-    >>> both = joined(separable(poly), {"a and b": (0, 1)})
+    >>> both = joined(of_polynomial(poly), {"a and b": (0, 1)})
     >>> both.players, [(f.player, f.features) for f in both.factors]
     (('a and b', 'c'), [(0, (1,)), (0, (0, 1)), (1, (2,))])
     """
@@ -48,23 +48,23 @@ def joined(form: Separable, groups: Mapping[str, Iterable[int]]) -> Separable:
     return _rebuilt(renamed, factors, list(form.terms.by_size), form.coefficients)
 
 
-def within(part: Separable, conditions: Mapping[int, Condition]) -> Separable:
-    """Hold a formula to a box: 0 where the condition of one of the players does not hold.
+def within(part: Separable, conditions: Mapping[int, Collection[Condition]]) -> Separable:
+    """Hold a formula to a box: 0 where a condition of one of the players does not hold.
 
     Parameters
     ----------
     conditions
-        By player; an interval of a column, a set of levels.
+        By player; intervals of a column, sets of levels.
 
     Examples
     --------
-    >>> from nn2poly.explain.separable import Interval, separable
-    >>> line = separable(Polynomial.from_terms(["1", "a"], [5.0, 2.0], ["a", "b"]))
-    >>> held = within(line, {0: Interval(0, 0.0, 9.0), 1: Interval(1, high=1.0)})
+    >>> from nn2poly.explain.separable import Interval, of_polynomial
+    >>> line = of_polynomial(Polynomial.from_terms(["1", "a"], [5.0, 2.0], ["a", "b"]))
+    >>> held = within(line, {0: [Interval(0, 0.0, 9.0)], 1: [Interval(1, high=1.0)]})
     >>> held.predict([[1.0, 0.0], [1.0, 2.0], [-1.0, 0.0]]).ravel()
     array([7., 0., 0.])
     """
-    held = [Factor(player, (), frozenset({c})) for player, c in conditions.items()]
+    held = [Factor(player, (), frozenset(some)) for player, some in conditions.items()]
     added = np.arange(len(held)) + len(part.factors)
     rows = [
         np.concatenate([products, np.tile(added, (len(products), 1))], axis=1)
@@ -165,8 +165,8 @@ def centred(form: Separable, rows: FloatArray) -> Separable:
     --------
     With means 1 and 2, a b = (a - 1)(b - 2) + 2 (a - 1) + (b - 2) + 2:
 
-    >>> from nn2poly.explain.separable import separable
-    >>> form = separable(Polynomial.from_terms(["a b"], [1.0], ["a", "b"]))
+    >>> from nn2poly.explain.separable import of_polynomial
+    >>> form = of_polynomial(Polynomial.from_terms(["a b"], [1.0], ["a", "b"]))
     >>> centred(form, np.array([[1.0, 2.0]])).coefficients.ravel()
     array([2., 2., 1., 1.])
     """
@@ -260,9 +260,9 @@ def cofactors(form: Separable, players: Sequence[int]) -> Cofactors:
 
     Examples
     --------
-    >>> from nn2poly.explain.separable import separable
+    >>> from nn2poly.explain.separable import of_polynomial
     >>> poly = Polynomial.from_terms(["a^2", "a b", "b"], [1.0, 2.0, 3.0], ["a", "b"])
-    >>> found = cofactors(separable(poly), [0])
+    >>> found = cofactors(of_polynomial(poly), [0])
     >>> [found.cofactor(place).predict([[9.0, 5.0]])[0, 0] for place in range(3)]
     [np.float64(15.0), np.float64(10.0), np.float64(1.0)]
     """

@@ -18,8 +18,7 @@ import numpy as np
 
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.explain.factor_products import Products, Values, distinct, merged
-from nn2poly.explain.written import check_explained
-from nn2poly.formula.protocol import Formula
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
 
@@ -29,11 +28,11 @@ Condition = Callable[[FloatArray], BoolArray]
 
 @dataclass(frozen=True)
 class Interval:
-    """The condition low < x <= high of one feature, in raw units.
+    """The condition low <= x < high of one feature, in raw units.
 
     Examples
     --------
-    >>> Interval(0, 1.0, 2.0)(np.array([[1.0], [1.5], [2.0], [2.5]]))
+    >>> Interval(0, 1.0, 2.0)(np.array([[0.5], [1.0], [1.5], [2.0]]))
     array([False,  True,  True, False])
     """
 
@@ -44,8 +43,38 @@ class Interval:
     def __call__(self, rows: FloatArray) -> BoolArray:
         """Tell where the condition holds on raw rows (n, p): array (n,)."""
         x = rows[:, self.feature]
-        result: BoolArray = (self.low < x) & (x <= self.high)
+        result: BoolArray = (self.low <= x) & (x < self.high)
         return result
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The condition that one of some levels of a factor is on, or that none of them is.
+
+    Parameters
+    ----------
+    features
+        The indicators of these levels.
+    middles
+        The raw value from which on each counts as on.
+    holds
+        False for none of them.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> Shown((0, 1), (0.5, 0.5))(rows), Shown((0, 1), (0.5, 0.5), holds=False)(rows)
+    (array([ True, False]), array([False,  True]))
+    """
+
+    features: tuple[int, ...]
+    middles: tuple[float, ...]
+    holds: bool = True
+
+    def __call__(self, rows: FloatArray) -> BoolArray:
+        """Tell where the condition holds on raw rows (n, p): array (n,)."""
+        on = (rows[:, self.features] >= np.array(self.middles)).any(axis=1)
+        return np.asarray(on == self.holds)
 
 
 @dataclass(frozen=True)
@@ -183,24 +212,18 @@ def _factor_values(factors: Sequence[Factor], z: FloatArray, rows: FloatArray) -
     return out
 
 
-def separable(poly: Formula | Separable) -> Separable:
-    """Bring a formula to separable form, every feature a player.
+def of_polynomial(poly: Polynomial) -> Separable:
+    """Bring a polynomial to separable form, every feature a player.
 
-    Parameters
-    ----------
-    poly
-        A formula; a `Separable` stays what it is. Terms without any coefficient are left out.
+    Terms without any coefficient are left out.
 
     Examples
     --------
     >>> from nn2poly import Polynomial
     >>> poly = Polynomial.from_terms(["a^2 b", "c"], [2.0, 3.0], ["a", "b", "c"])
-    >>> [(f.player, f.features) for f in separable(poly).factors]
+    >>> [(f.player, f.features) for f in of_polynomial(poly).factors]
     [(0, (0, 0)), (1, (1,)), (2, (2,))]
     """
-    check_explained(poly)
-    if isinstance(poly, Separable):
-        return poly
     parts = [
         part
         for here, rows in poly.terms.by_degree()

@@ -14,7 +14,8 @@ from nn2poly.errors import require
 from nn2poly.explain.games import shapley_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_once
-from nn2poly.explain.separable import Separable, separable
+from nn2poly.explain.separable import Separable
+from nn2poly.explain.separating import player_values, separable
 from nn2poly.explain.summaries import ranked_table, shown
 from nn2poly.explain.written import recentred
 from nn2poly.formula.protocol import Formula
@@ -41,7 +42,8 @@ class ShapleyValues:
     base_values
         Array (n_outputs,): the mean prediction over the background.
     data
-        Array (n, p): the rows explained, in raw units.
+        Array (n, p): the rows explained, in raw units; of a column with levels the number of
+        its level.
     feature_names, output_names
         Names.
     residual
@@ -176,7 +178,8 @@ def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> Sha
     if network is not None:
         outputs = network.predict(rows).reshape(len(rows), -1)
         residual = outputs - base - values.sum(axis=1)
-    return ShapleyValues(values, base, rows, form.players, poly.output_names, residual)
+    data = player_values(form, rows)
+    return ShapleyValues(values, base, data, form.players, poly.output_names, residual)
 
 
 def _values(

@@ -11,6 +11,7 @@ from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import Graded, Listed, Terms
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.explain.factor_products import row_codes
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula, check_formula
 
@@ -41,7 +42,7 @@ def recentred(poly: Formula, rows: FloatArray) -> Formula:
     >>> recentred(poly, np.array([[1999.0], [2001.0]])).coefficients.ravel()
     array([4.e+06, 4.e+03, 1.e+00])
     """
-    if not isinstance(poly, Polynomial):
+    if not isinstance(poly, Polynomial | PiecewisePolynomial):
         return poly
     z = poly.inputs.to_working(rows)
     mean = z.mean(axis=0)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from nn2poly.export.horner import Node, check_writable, expressions, used_variables
+from collections.abc import Callable
+
+from nn2poly.export.branches import (
+    End,
+    Written,
+    asked_features,
+    condition,
+    nodes_of,
+    outputs_of,
+)
+from nn2poly.export.horner import check_writable, used_variables
 from nn2poly.export.names import function_names, remarks
 from nn2poly.export.writing import Notation, setup_of, spelled, write
-from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.piecewise import Explicit
 
 # Without fmin and fmax, C needs no library for bounds.
 C = Notation(repr, "x[{}]".format, language="c")
 JAVASCRIPT = Notation(repr, "x[{}]".format, language="javascript")
 
 
-def c(poly: Polynomial) -> dict[str, str]:
+def c(poly: Explicit) -> dict[str, str]:
     """Write each output as a C99 function.
 
     ``double predict_<output>(const double *x)`` is pure, needs no header or library (but where
@@ -36,6 +46,7 @@ def c(poly: Polynomial) -> dict[str, str]:
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[1.0], [2.0], [3.0]], 2, ["t"], center=20.0, scale=5.0)
     >>> print(c(poly)["y"])
     /* 'y': a polynomial of order 2.
@@ -50,7 +61,7 @@ def c(poly: Polynomial) -> dict[str, str]:
     return _functions(poly, C, "double {}(const double *x)\n{{", "const double", "(void)x;")
 
 
-def javascript(poly: Polynomial) -> dict[str, str]:
+def javascript(poly: Explicit) -> dict[str, str]:
     """Write each output as a JavaScript function.
 
     ``predict_<output>(x)`` takes one array (plain or typed) with the features in their order;
@@ -73,6 +84,7 @@ def javascript(poly: Polynomial) -> dict[str, str]:
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[1.0], [2.0], [3.0]], 1, ["rm", "lstat"])
     >>> print(javascript(poly)["y"])
     /* 'y': a polynomial of order 1.
@@ -87,32 +99,50 @@ def javascript(poly: Polynomial) -> dict[str, str]:
 
 
 def _functions(
-    poly: Polynomial, notation: Notation, head: str, constant: str, unused: str
+    poly: Explicit, notation: Notation, head: str, constant: str, unused: str
 ) -> dict[str, str]:
     check_writable(poly)
     functions = function_names(poly)
     result = {}
-    for name, tree in expressions(poly):
-        lines = _body(poly, tree, notation, constant, unused)
+    for name, written in outputs_of(poly):
+        nodes = nodes_of(written)
+        lines = _body(poly, written, notation, constant, unused)
         body = "".join(f"    {line}\n" for line in lines)
-        first = "".join(f"{line}\n" for line in setup_of(poly, tree, notation.language))
+        first = "".join(f"{line}\n" for line in setup_of(poly.inputs, nodes, notation.language))
         text = f"{_comment(poly, name)}\n{head.format(functions[name])}\n{body}}}\n"
         result[name] = first + text
     return result
 
 
 def _body(
-    poly: Polynomial, tree: Node, notation: Notation, constant: str, unused: str
+    poly: Explicit, written: Written, notation: Notation, constant: str, unused: str
 ) -> list[str]:
-    used = used_variables(tree)
+    used, asked = used_variables(*nodes_of(written)), asked_features(written)
     own = {i: spelled(f"x[{i}]", poly.inputs.coordinates[i], notation) for i in used}
     names = {i: f"x[{i}]" if own[i] == f"x[{i}]" else f"z{i}" for i in used}
     steps = [f"{constant} {names[i]} = {own[i]};" for i in used if names[i] != own[i]]
-    text = write(tree, Notation(repr, names.__getitem__), indent=8)
-    return [*(steps if used or not unused else [unused]), f"return {text};"]
+    lines = _branches(written, notation, names.__getitem__, 0)
+    # A missing value answers no question.
+    missing = [f"if (x[{i}] != x[{i}]) return x[{i}];" for i in asked]
+    return [*missing, *(steps if used or asked or not unused else [unused]), *lines]
 
 
-def _comment(poly: Polynomial, output: str) -> str:
+def _branches(
+    written: Written, notation: Notation, variable: Callable[[int], str], depth: int
+) -> list[str]:
+    """Write nested branches as lines; every path ends in a return."""
+    if isinstance(written, End):
+        text = write(written.node, Notation(repr, variable), indent=8 + 4 * depth)
+        return [f"return {text};"]
+    test = condition(written.question, "x[{}]".format, notation.signed)
+    left, right = (
+        [f"    {line}" for line in _branches(side, notation, variable, depth + 1)]
+        for side in (written.left, written.right)
+    )
+    return [f"if ({test}) {{", *left, "} else {", *right, "}"]
+
+
+def _comment(poly: Explicit, output: str) -> str:
     features = [f"x[{i}]: {name!r}" for i, name in enumerate(poly.feature_names)]
     text = "\n   ".join([*remarks(poly, output), *features])
     # Neither the comment nor a script element around it may end early.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
 from nn2poly.arguments import listed
 from nn2poly.errors import InvalidInputError
-from nn2poly.export.horner import check_writable, expressions
+from nn2poly.export.branches import End, Written, condition, outputs_of
+from nn2poly.export.horner import check_writable
 from nn2poly.export.writing import Notation, inlined, spelled, write
-from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.piecewise import Explicit
 
 # Excel's own limits for a formula.
 MAX_CHARACTERS = 8192
@@ -36,8 +37,8 @@ def _cases(cases: Sequence[tuple[str, str]], otherwise: str) -> str:
     'IF(A2<1,1,IF(A2>3,3,A2))'
     """
     text = otherwise
-    for condition, value in reversed(cases):
-        text = f"IF({condition},{value},{text})"
+    for test, value in reversed(cases):
+        text = f"IF({test},{value},{text})"
     return text
 
 
@@ -45,14 +46,14 @@ COMPACT = Notation(_number, str, gap="", language="excel", cases=_cases)
 
 
 def excel(
-    poly: Polynomial, *, cells: Sequence[str] | Mapping[str, str] | None = None
+    poly: Explicit, *, cells: Sequence[str] | Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Write each output as an Excel formula.
 
     The formula is in the notation of files and of English Excel (decimal point); it uses no
-    defined names, and no function but IF for bounds and tables, and what columns go through,
-    so that LibreOffice and others read it too. Excel itself
-    keeps 15 digits of a number in a formula.
+    defined names, and no function but IF for regions, bounds and tables, and what columns go
+    through, so that LibreOffice and others read it too. Excel itself keeps 15 digits of a number
+    in a formula.
 
     Parameters
     ----------
@@ -75,6 +76,7 @@ def excel(
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[1.0], [2.0], [-3.0], [0.0], [0.5], [0.0]], 2, ["rm", "low stat"])
     >>> excel(poly)["y"]
     '=1+(2+0.5*B2)*A2-3*B2'
@@ -90,16 +92,36 @@ def excel(
     return formulas
 
 
-def _formulas(poly: Polynomial, references: list[str]) -> dict[str, str]:
+def _formulas(poly: Explicit, references: list[str]) -> dict[str, str]:
     shifted = inlined(poly)
     pairs = zip(references, shifted.inputs.coordinates, strict=True)
     own = [(cell, spelled(cell, coordinate, COMPACT)) for cell, coordinate in pairs]
     values = [z if z == cell else f"({z})" for cell, z in own]
     notation = Notation(_number, values.__getitem__, gap="")
-    return {name: "=" + write(tree, notation) for name, tree in expressions(shifted)}
+    return {
+        name: "=" + _regions(written, notation, references.__getitem__)
+        for name, written in outputs_of(shifted)
+    }
 
 
-def _references(poly: Polynomial, cells: Sequence[str] | Mapping[str, str] | None) -> list[str]:
+def _regions(written: Written, notation: Notation, cell: Callable[[int], str]) -> str:
+    """Write the expression of each region behind its question."""
+    if isinstance(written, End):
+        return write(written.node, notation)
+    asked = written.question
+    tests = [condition(single, cell, _signed, gap="") for single in asked.singles]
+    # OR would join the rows of a range that the formula is filled with: a sum keeps them apart.
+    sign = "+" if asked.reached else "*"
+    test = tests[0] if len(tests) == 1 else f"{sign.join(f'({t})' for t in tests)}>0"
+    left, right = (_regions(side, notation, cell) for side in (written.left, written.right))
+    return f"IF({test},{left},{right})"
+
+
+def _signed(value: float) -> str:
+    return f"-{_number(-value)}" if value < 0 else _number(value)
+
+
+def _references(poly: Explicit, cells: Sequence[str] | Mapping[str, str] | None) -> list[str]:
     names = poly.feature_names
     if cells is None:
         if len(names) > MAX_COLUMNS:
@@ -175,9 +197,7 @@ def _nesting(formula: str) -> int:
     return max(accumulate(steps), default=0)
 
 
-def _too_long(
-    poly: Polynomial, references: list[str], name: str, formula: str
-) -> InvalidInputError:
+def _too_long(poly: Explicit, references: list[str], name: str, formula: str) -> InvalidInputError:
     remedy = "lower the order: poly.truncate(max_order=20)"
     if len(formula) > MAX_CHARACTERS:
         # No term takes less than five characters.

@@ -17,6 +17,7 @@ from itertools import groupby
 
 from nn2poly.algebra.terms import Term
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 
@@ -66,7 +67,6 @@ def expressions(poly: Polynomial) -> Iterator[tuple[str, Node]]:
     >>> tree.parts[1].variables, [part.coefficient for part in tree.parts[1].rest.parts]
     ((0,), [2.0, 3.0])
     """
-    check_writable(poly)
     terms = list(poly.terms)
     # Lexicographic: all terms that begin alike stand together, the shortest first.
     order = sorted(range(len(terms)), key=terms.__getitem__)
@@ -76,17 +76,18 @@ def expressions(poly: Polynomial) -> Iterator[tuple[str, Node]]:
 
 
 def check_polynomial(poly: object) -> None:
-    """Refuse what is not a polynomial with terms."""
-    if not len(check_formula(poly, verb="exported").terms):
+    """Refuse what is not a formula whose polynomials have terms."""
+    regions = check_formula(poly, verb="exported").regions
+    if not all(region.polynomial.n_terms for region in regions):
         raise InvalidInputError(
             "This polynomial has no terms.", where="poly", expected="one term at least"
         )
 
 
-def check_writable(poly: Polynomial) -> None:
-    """Refuse what is not a polynomial, and one with too many terms to be written as text."""
+def check_writable(poly: Explicit) -> None:
+    """Refuse what is not a formula, and one with too many terms to be written as text."""
     check_polynomial(poly)
-    if poly.coefficients.size > MAX_NUMBERS:
+    if poly.n_terms * poly.n_outputs > MAX_NUMBERS:
         raise InvalidInputError(
             "This polynomial is too large to be written as text.",
             where="poly",

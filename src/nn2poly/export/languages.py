@@ -12,7 +12,7 @@ from nn2poly.export.onnx_model import onnx_bytes
 from nn2poly.export.python_source import python
 from nn2poly.export.sql_expression import sql, sql_select
 from nn2poly.export.sympy_expression import sympy
-from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.piecewise import Explicit
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Language:
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[1.0, 0.0], [2.0, 5.0]], 1, ["t"], ["a", "b"])
     >>> print(LANGUAGES["excel"].content(poly))
     =1+2*A2
@@ -38,24 +39,24 @@ class Language:
     """
 
     suffix: str
-    content: Callable[[Polynomial], str | bytes]
-    outputs: Callable[[Polynomial], dict[str, str]] | None = None
+    content: Callable[[Explicit], str | bytes]
+    outputs: Callable[[Explicit], dict[str, str]] | None = None
 
 
-def _joined(outputs: Callable[[Polynomial], dict[str, str]], between: str, suffix: str) -> Language:
+def _joined(outputs: Callable[[Explicit], dict[str, str]], between: str, suffix: str) -> Language:
     """Make a language whose file is its outputs one after the other."""
 
-    def content(poly: Polynomial) -> str:
+    def content(poly: Explicit) -> str:
         return between.join(outputs(poly).values()).rstrip("\n") + "\n"
 
     return Language(suffix, content, outputs)
 
 
-def _sympy_texts(poly: Polynomial) -> dict[str, str]:
+def _sympy_texts(poly: Explicit) -> dict[str, str]:
     return {name: str(expression) for name, expression in sympy(poly).items()}
 
 
-def _sympy_lines(poly: Polynomial) -> str:
+def _sympy_lines(poly: Explicit) -> str:
     return "".join(f"{name} = {text}\n" for name, text in _sympy_texts(poly).items())
 
 

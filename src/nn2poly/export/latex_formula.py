@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from math import isinf
 
@@ -12,8 +14,10 @@ from nn2poly.algebra.terms import Term
 from nn2poly.arguments import check_count
 from nn2poly.export.horner import check_writable
 from nn2poly.export.writing import spelling_of
-from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import Coordinate
+from nn2poly.formula.piecewise import Explicit
+from nn2poly.formula.protocol import Region
+from nn2poly.formula.region_tree import Between, level_names
+from nn2poly.inputs import Coordinate, Inputs
 from nn2poly.inputs.functions import Function, Identity
 
 ESCAPES = {
@@ -35,12 +39,13 @@ ESCAPES = {
 }
 
 
-def latex(poly: Polynomial, *, digits: int = 4, width: int = 80) -> dict[str, str]:
+def latex(poly: Explicit, *, digits: int = 4, width: int = 80) -> dict[str, str]:
     r"""Write each output as a LaTeX formula, rounded, long sums broken over lines.
 
     Each is an ``aligned`` environment (amsmath; MathJax and KaTeX know it too) to put between
     ``\[`` and ``\]``. Terms stand in graded order; standardised features appear as z with
-    the feature as its index, and are defined below the formula. Letters beyond Latin need
+    the feature as its index, and are defined below the formula. With regions the formula is a
+    list of cases, and the polynomial of each follows. Letters beyond Latin need
     XeLaTeX or LuaLaTeX. A formula of many terms is not a formula to read: ``poly.prune`` first.
 
     Parameters
@@ -64,6 +69,7 @@ def latex(poly: Polynomial, *, digits: int = 4, width: int = 80) -> dict[str, st
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[1.0], [-2.5e-7], [3.14159]], 2, ["rm"], ["price"])
     >>> print(latex(poly)["price"])
     \begin{aligned}
@@ -73,24 +79,90 @@ def latex(poly: Polynomial, *, digits: int = 4, width: int = 80) -> dict[str, st
     check_writable(poly)
     digits = check_count(digits, where="digits")
     width = check_count(width, where="width")
-    raw = [symbol(name) for name in poly.feature_names]
-    moved = [not coordinate.is_plain for coordinate in poly.inputs.coordinates]
-    own = [f"z_{{{x}}}" if m else x for x, m in zip(raw, moved, strict=True)]
-    terms = list(poly.terms)
+    page = _Page(poly.inputs, digits, width)
     result = {}
     for column, name in enumerate(poly.output_names):
-        values = poly.coefficients[:, column]
-        kept = np.flatnonzero(values).tolist()
-        parts = [(float(values[k]), _product(terms[k], own)) for k in kept] or [(0.0, "")]
-        used = sorted({i for k in kept for i in terms[k] if moved[i]})
-        lines = _sum_lines(symbol(name), parts, digits, width)
-        coordinates = poly.inputs.coordinates
-        lines += [f"{own[i]} ={{}}& {_definition(raw[i], coordinates[i], digits)}" for i in used]
-        for i in used:
-            lines += _table_lines(raw[i], coordinates[i].function, digits, width)
-        body = " \\\\\n".join(lines)
+        body = " \\\\\n".join(_formula_lines(poly, column, symbol(name), page))
         result[name] = f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
     return result
+
+
+@dataclass(frozen=True)
+class _Page:
+    """How features are called, and how much stands on a line."""
+
+    inputs: Inputs
+    digits: int
+    width: int
+
+    @cached_property
+    def raw(self) -> list[str]:
+        return [symbol(name) for name in self.inputs.feature_names]
+
+    @cached_property
+    def moved(self) -> list[bool]:
+        return [not coordinate.is_plain for coordinate in self.inputs.coordinates]
+
+    @cached_property
+    def own(self) -> list[str]:
+        return [f"z_{{{x}}}" if m else x for x, m in zip(self.raw, self.moved, strict=True)]
+
+    def definition(self, i: int) -> str:
+        coordinate = self.inputs.coordinates[i]
+        return f"{self.own[i]} ={{}}& {_definition(self.raw[i], coordinate, self.digits)}"
+
+    def table_lines(self, i: int) -> list[str]:
+        function = self.inputs.coordinates[i].function
+        return _table_lines(self.raw[i], function, self.digits, self.width)
+
+
+def _formula_lines(poly: Explicit, column: int, name: str, page: _Page) -> list[str]:
+    """Write one output: with regions the cases first, then the formula of each."""
+    several = len(poly.regions) > 1
+    lines = [f"{name} ={{}}& {_cases(poly, page)}"] if several else []
+    used: set[int] = set()
+    for region in poly.regions:
+        part = region.polynomial
+        values, terms = part.coefficients[:, column], list(part.terms)
+        kept = np.flatnonzero(values).tolist()
+        parts = [(float(values[k]), _product(terms[k], page.own)) for k in kept] or [(0.0, "")]
+        used |= {i for k in kept for i in terms[k] if page.moved[i]}
+        head = _piece(region.number) if several else name
+        lines += _sum_lines(head, parts, page.digits, page.width)
+    lines += map(page.definition, sorted(used))
+    return [*lines, *(line for i in sorted(used) for line in page.table_lines(i))]
+
+
+def _piece(number: int) -> str:
+    return f"f^{{({number})}}"
+
+
+def _cases(poly: Explicit, page: _Page) -> str:
+    rows = [
+        rf"{_piece(region.number)} & \text{{if }} {_condition(region, page)}"
+        for region in poly.regions
+    ]
+    return r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}"
+
+
+def _condition(region: Region, page: _Page) -> str:
+    parts = []
+    for column, meets in region.conditions.items():
+        name = symbol(page.inputs.columns[column].name)
+        if isinstance(meets, Between):
+            parts.append(_between(name, meets, page.digits))
+            continue
+        names = level_names(page.inputs, column)
+        levels = r",\, ".join(symbol(names[k]) for k in meets.levels)
+        parts.append(rf"{name} \in \{{{levels}\}}")
+    return r",\ ".join(parts)
+
+
+def _between(name: str, meets: Between, digits: int) -> str:
+    low, high = (_signed(end, digits) for end in (meets.low, meets.high))
+    if isinf(meets.low):
+        return f"{name} < {high}"
+    return rf"{name} \ge {low}" if isinf(meets.high) else rf"{low} \le {name} < {high}"
 
 
 def symbol(name: str) -> str:
@@ -179,8 +251,7 @@ def _curved(text: str, function: Function, digits: int) -> str:
         return spelling_of(function, "latex").format(x=text)
     for end, name in ((function.low, "max"), (function.high, "min")):
         if not isinf(end):
-            bound = _signed(end, digits)
-            text = rf"\{name}({text},\, {bound})"
+            text = rf"\{name}({text},\, {_signed(end, digits)})"
     return text if isinstance(function, Identity) else spelling_of(function, "latex").format(x=text)
 
 

@@ -7,12 +7,14 @@ import unicodedata
 from collections.abc import Container, Iterable
 from itertools import chain, count
 
-from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.piecewise import Explicit
 
 LINK_REMARKS = {
     "sigmoid": "Raw output: the probability is 1 / (1 + exp(-output)).",
     "softmax": "Raw output: the probabilities are the softmax of all outputs.",
 }
+
+HELD_REMARK = "Inputs are held at their bounds: beyond them the output is that of the edge."
 
 
 def identifiers(
@@ -47,11 +49,12 @@ def identifiers(
     return result
 
 
-def function_names(poly: Polynomial) -> dict[str, str]:
+def function_names(poly: Explicit) -> dict[str, str]:
     """Name one function for each output; with a prefix it is no word of any language.
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> function_names(Polynomial([[1.0, 2.0]], 0, ["a"], ["y1", "double"]))
     {'y1': 'predict_y1', 'double': 'predict_double'}
     """
@@ -66,14 +69,19 @@ def _clean(name: str, prefix: str) -> str:
     return prefix + word if word[:1].isdigit() else word
 
 
-def remarks(poly: Polynomial, output: str) -> list[str]:
+def remarks(poly: Explicit, output: str) -> list[str]:
     """Say what a function computes, one line each; names are quoted, on one line, printable.
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> remarks(Polynomial([[0.0], [1.0]], 1, ["a"], link="sigmoid"), "y")
     ["'y': a polynomial of order 1.",
      'Raw output: the probability is 1 / (1 + exp(-output)).']
     """
     lines = [f"{output!r}: a polynomial of order {poly.max_order}."]
-    return [*lines, LINK_REMARKS[poly.link]] if poly.link in LINK_REMARKS else lines
+    if len(poly.regions) > 1:
+        lines = [f"{output!r}: {len(poly.regions)} regions, in each a polynomial."]
+        lines += [f"region {region.number}: {region.rule!r}" for region in poly.regions]
+    lines += [LINK_REMARKS[poly.link]] if poly.link in LINK_REMARKS else []
+    return [*lines, HELD_REMARK] if poly.inputs.are_bounded else lines

@@ -8,7 +8,7 @@ F_{Q-1} the monomials of degree Q - 1, is one matrix product and one weighted su
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,9 @@ from nn2poly.export.horner import check_polynomial
 from nn2poly.export.writing import unspelled
 from nn2poly.files import write_whole
 from nn2poly.formula.evaluate import DENSE_BELOW
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.region_tree import Leaf, Split, Tree, question
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Function, Identity
 
@@ -35,12 +37,12 @@ INPUT, OUTPUT = "X", "Y"
 MAX_BYTES = 2**31 - 2**20
 
 
-def onnx(poly: Polynomial, path: str | Path) -> Path:
+def onnx(poly: Explicit, path: str | Path) -> Path:
     """Write the polynomial as an ONNX model.
 
     Opset 17, double precision: input ``X`` (n, p) in raw units, output ``Y`` (n, n_outputs).
-    The model's metadata hold the names, classes and link as JSON, and the opset. Classifiers
-    give raw outputs, before the link.
+    The model's metadata hold the names, classes, link and the bounds at which inputs are held
+    (null for none) as JSON, and the opset. Classifiers give raw outputs, before the link.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ def onnx(poly: Polynomial, path: str | Path) -> Path:
     return Path(path)
 
 
-def onnx_bytes(poly: Polynomial) -> bytes:
+def onnx_bytes(poly: Explicit) -> bytes:
     """Give the content of the file that `onnx` writes.
 
     Examples
@@ -87,7 +89,7 @@ def onnx_bytes(poly: Polynomial) -> bytes:
     check_polynomial(poly)
     library = require("onnx", what="export.onnx()", extra="onnx")
     graph = _Graph(library.helper, library.numpy_helper)
-    _polynomial_nodes(graph, poly)
+    _formula_nodes(graph, poly)
     model = graph.model(poly)
     library.checker.check_model(model)
     content: bytes = model.SerializeToString()
@@ -118,7 +120,7 @@ class _Graph:
         """Take columns of a (n, m) tensor."""
         return self.apply("Gather", tensor, self.constant(which, np.int64), axis=1)
 
-    def model(self, poly: Polynomial) -> Any:
+    def model(self, poly: Explicit) -> Any:
         double = self.helper.TensorProto.DOUBLE
         value = self.helper.make_tensor_value_info
         graph = self.helper.make_graph(
@@ -138,7 +140,7 @@ class _Graph:
         return model
 
 
-def _metadata(poly: Polynomial) -> dict[str, str]:
+def _metadata(poly: Explicit) -> dict[str, str]:
     classes = None if poly.classes is None else [str(label) for label in poly.classes]
     entries = {
         "feature_names": poly.feature_names,
@@ -146,13 +148,51 @@ def _metadata(poly: Polynomial) -> dict[str, str]:
         "classes": classes,
         "link": poly.link,
         "max_order": poly.max_order,
+        "bounds": poly.inputs.bounds(),
         "opset": OPSET,
     }
     return {key: json.dumps(value) for key, value in entries.items()}
 
 
-def _polynomial_nodes(graph: _Graph, poly: Polynomial) -> None:
+def _formula_nodes(graph: _Graph, poly: Explicit) -> None:
+    """Compute the polynomial of every region, and choose by the tree."""
     z = _coordinates(graph, poly.inputs)
+    parts = [_polynomial_nodes(graph, region.polynomial, z) for region in poly.regions]
+    chosen = _chosen(graph, poly.tree, poly.inputs, parts)
+    if isinstance(poly.tree, Split):
+        # A missing value answers no question: 0 times it keeps it missing.
+        asked = sorted(set(_asked(poly.tree, poly.inputs)))
+        zeros = graph.constant(np.zeros((len(asked), poly.n_outputs)))
+        missing = graph.apply("MatMul", graph.columns(INPUT, asked), zeros)
+        chosen = graph.apply("Add", chosen, missing)
+    graph.apply("Identity", chosen, output=OUTPUT)
+
+
+def _asked(tree: Tree, inputs: Inputs) -> Iterator[int]:
+    """Walk the features that splits ask about."""
+    if isinstance(tree, Split):
+        yield from question(tree, inputs).features
+        yield from _asked(tree.left, inputs)
+        yield from _asked(tree.right, inputs)
+
+
+def _chosen(graph: _Graph, tree: Tree, inputs: Inputs, parts: Sequence[str]) -> str:
+    """Choose among tensors (n, n_outputs) of the regions."""
+    if isinstance(tree, Leaf):
+        return parts[tree.number]
+    asked = question(tree, inputs)
+    columns = graph.columns(INPUT, list(asked.features))
+    reached = graph.apply("GreaterOrEqual", columns, graph.constant([asked.numbers]))
+    # Of several levels one is enough.
+    counted = graph.apply("Cast", reached, to=graph.helper.TensorProto.DOUBLE)
+    most = graph.apply("ReduceMax", counted, axes=[1], keepdims=1)
+    holds = graph.apply("Greater", most, graph.constant([[0.5]]))
+    left, right = (_chosen(graph, side, inputs, parts) for side in (tree.left, tree.right))
+    return graph.apply("Where", holds, *((left, right) if asked.reached else (right, left)))
+
+
+def _polynomial_nodes(graph: _Graph, poly: Polynomial, z: str) -> str:
+    """Compute the outputs (n, n_outputs) of one polynomial."""
     is_dense = is_nearly_full(poly.terms, DENSE_BELOW)
     intercept, parts = _dense_parts(graph, poly, z) if is_dense else _sparse_parts(graph, poly, z)
     if not parts:  # a constant: zero times the input gives it a row for every row
@@ -161,7 +201,7 @@ def _polynomial_nodes(graph: _Graph, poly: Polynomial) -> None:
     total = parts[0]
     for part in parts[1:]:
         total = graph.apply("Add", total, part)
-    graph.apply("Add", total, graph.constant(intercept), output=OUTPUT)
+    return graph.apply("Add", total, graph.constant(intercept))
 
 
 def _coordinates(graph: _Graph, inputs: Inputs) -> str:

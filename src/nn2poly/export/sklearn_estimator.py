@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 
 if TYPE_CHECKING:
     from nn2poly.estimators import FixedPolynomialClassifier, FixedPolynomialRegressor
 
 
-def sklearn(poly: Polynomial) -> FixedPolynomialRegressor | FixedPolynomialClassifier:
+def sklearn(poly: Explicit) -> FixedPolynomialRegressor | FixedPolynomialClassifier:
     """Give a fitted scikit-learn estimator that predicts with the polynomial.
 
     A regressor, or a classifier when the polynomial has a link. It goes into pipelines and
@@ -39,15 +40,15 @@ def sklearn(poly: Polynomial) -> FixedPolynomialRegressor | FixedPolynomialClass
     from nn2poly.estimators import FixedPolynomialClassifier, FixedPolynomialRegressor
 
     given: Any = poly
-    if not isinstance(given, Polynomial):
+    if not isinstance(given, Polynomial | PiecewisePolynomial):
         raise InvalidInputError(
             "Only an explicit polynomial can be exported.",
             where="poly",
-            expected="a Polynomial",
+            expected="a Polynomial or a PiecewisePolynomial",
             found=type(given).__name__,
             remedy="convert the network first: poly = nn2poly.convert(model, data=X)",
         )
-    light = replace(poly, layers=())
+    light = replace(poly, layers=()) if isinstance(poly, Polynomial) else poly
     if poly.link == "identity":
         return FixedPolynomialRegressor(light)
     return FixedPolynomialClassifier(light)

@@ -7,19 +7,21 @@ from math import isinf
 from typing import Any
 
 from nn2poly.errors import require
-from nn2poly.export.horner import Factored, Monomial, Node, expressions, used_variables
+from nn2poly.export.branches import End, Written, nodes_of, outputs_of, paths_of
+from nn2poly.export.horner import Factored, Monomial, Node, used_variables
 from nn2poly.export.writing import spelling_of
-from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.piecewise import Explicit
+from nn2poly.formula.region_tree import Question
 from nn2poly.inputs import Coordinate
 from nn2poly.inputs.functions import Function, Identity
 
 
-def sympy(poly: Polynomial) -> dict[str, Any]:
+def sympy(poly: Explicit) -> dict[str, Any]:
     """Give each output as a SymPy expression.
 
-    Symbols carry the feature names. The expression is nested, in (x - center) / scale; its
-    ``expand()`` is a plain sum in raw units, which can lose digits where |center| is large
-    against scale.
+    Symbols carry the feature names; regions make a ``Piecewise``. The expression is nested, in
+    (x - center) / scale; its ``expand()`` is a plain sum in raw units, which can lose digits
+    where |center| is large against scale.
 
     Parameters
     ----------
@@ -40,6 +42,7 @@ def sympy(poly: Polynomial) -> dict[str, Any]:
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[1.0], [2.0], [0.0], [0.0], [3.0], [0.0]], 2, ["rm", "lstat"])
     >>> sympy(poly)["y"]
     rm*(3.0*lstat + 2.0) + 1.0
@@ -49,14 +52,37 @@ def sympy(poly: Polynomial) -> dict[str, Any]:
     library = require("sympy", what="export.sympy()", extra="sympy")
     from sympy.core.parameters import distribute
 
-    trees, coordinates = dict(expressions(poly)), poly.inputs.coordinates
+    trees, coordinates = dict(outputs_of(poly)), poly.inputs.coordinates
+    nodes = [node for written in trees.values() for node in nodes_of(written)]
     # SymPy would turn (x - center) / scale into x / scale - center / scale, which cancels.
     with distribute(False):
         own = {
             i: _spelled(library.Symbol(poly.feature_names[i]), coordinates[i], library)
-            for i in used_variables(*trees.values())
+            for i in used_variables(*nodes)
         }
-        return {name: _build(tree, own, library) for name, tree in trees.items()}
+        return {name: _pieces(tree, own, poly, library) for name, tree in trees.items()}
+
+
+def _pieces(written: Written, own: dict[int, Any], poly: Explicit, library: Any) -> Any:
+    """Put the expressions of the regions behind their conditions."""
+    if isinstance(written, End):
+        return _build(written.node, own, library)
+    pieces = []
+    for end, path in paths_of(written):
+        tests = [_test(asked, poly, library) for asked in path]
+        together = tests[0] if len(tests) == 1 else library.And(*tests, evaluate=False)
+        pieces.append((_build(end.node, own, library), together))
+    # SymPy would spend minutes on simplifying what the tree has already made simple.
+    return library.Piecewise(*pieces, evaluate=False)
+
+
+def _test(asked: Question, poly: Explicit, library: Any) -> Any:
+    relation = library.Ge if asked.reached else library.Lt
+    names = poly.feature_names
+    parts = [relation(library.Symbol(names[j]), _exact(at, library)) for j, at in asked.parts]
+    if len(parts) == 1:
+        return parts[0]
+    return (library.Or if asked.reached else library.And)(*parts, evaluate=False)
 
 
 def _spelled(symbol: Any, coordinate: Coordinate, library: Any) -> Any:
@@ -89,6 +115,12 @@ def _between(symbol: Any, function: Function, library: Any) -> Any:
     for (x, value), (end, other) in pairwise(points):
         pieces.append((value + (other - value) / (end - x) * (symbol - x), symbol < end))
     return library.Piecewise(*pieces, (high, True))
+
+
+def _exact(number: float, library: Any) -> Any:
+    """Give a threshold that stays itself when it is printed: SymPy prints 15 digits."""
+    short = float(f"{number:.15g}") == number
+    return library.Float(number) if short else library.Rational(*number.as_integer_ratio())
 
 
 def _build(node: Node, own: dict[int, Any], library: Any) -> Any:

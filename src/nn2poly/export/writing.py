@@ -11,8 +11,8 @@ import numpy as np
 
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.horner import Factored, Monomial, Node, Sum, used_variables
-from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import Coordinate
+from nn2poly.formula.piecewise import Explicit
+from nn2poly.inputs import Coordinate, Inputs
 from nn2poly.inputs.functions import Function, Identity
 
 # Characters of a line: what a page of code shows (taste).
@@ -173,20 +173,20 @@ def unspelled(function: Function, language: str) -> InvalidInputError:
     )
 
 
-def setup_of(poly: Polynomial, tree: Node, language: str) -> list[str]:
+def setup_of(inputs: Inputs, nodes: Sequence[Node], language: str) -> list[str]:
     """List the lines that a language needs in front, for the functions of columns that occur.
 
     Examples
     --------
-    >>> setup_of(Polynomial([[1.0], [2.0]], 1, ["t"]), Monomial(2.0, (0,)), "c")
+    >>> setup_of(Inputs.of(["t"]), [Monomial(2.0, (0,))], "c")
     []
     """
-    functions = [poly.inputs.coordinates[i].function for i in used_variables(tree)]
+    functions = [inputs.coordinates[i].function for i in used_variables(*nodes)]
     lines = [f.setup[language] for f in functions if language in f.setup]
     return list(dict.fromkeys(lines))
 
 
-def inlined(poly: Polynomial) -> Polynomial:
+def inlined(poly: Explicit) -> Explicit:
     """Move the scales into the coefficients, for languages that repeat (x - center) / scale.
 
     Unlike moving the centers, this only multiplies each coefficient: nothing can cancel. Where
@@ -194,11 +194,13 @@ def inlined(poly: Polynomial) -> Polynomial:
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> poly = inlined(Polynomial([[1.0], [2.0], [3.0]], 2, ["t"], center=20.0, scale=2.0))
     >>> poly.coefficients.ravel(), poly.center, poly.scale
     (array([1.  , 1.  , 0.75]), array([20.]), array([1.]))
     """
-    sizes = np.log10(np.abs(poly.coefficients[poly.coefficients != 0]))
+    values = np.concatenate([region.polynomial.coefficients.ravel() for region in poly.regions])
+    sizes = np.log10(np.abs(values[values != 0]))
     scales = poly.inputs.scale
     reach = poly.max_order * np.abs(np.log10(scales)).max()
     if sizes.size and np.abs(sizes).max() + reach > MAX_DECADES:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from nn2poly.errors import StorageError
 from nn2poly.formula.document import (
-    Document,
+    AnyDocument,
     Stream,
     check_digest,
     damaged,
@@ -56,7 +56,7 @@ def is_checked_map(array: Any) -> bool:
     return isinstance(array, mmap.mmap) and array in _checked
 
 
-def write_npz(document: Document, target: BinaryIO) -> None:
+def write_npz(document: AnyDocument, target: BinaryIO) -> None:
     """Write an archive; its directory, which makes it one, comes last."""
     body, arrays = _numbered(document)
     digest = digest_of(body)
@@ -72,7 +72,7 @@ def write_npz(document: Document, target: BinaryIO) -> None:
         archive.filelist.insert(0, archive.filelist.pop())
 
 
-def write_folder(document: Document, folder: Path) -> None:
+def write_folder(document: AnyDocument, folder: Path) -> None:
     """Write the arrays, then the manifest, into an empty folder."""
     body, arrays = _numbered(document)
     digest = digest_of(body)
@@ -82,13 +82,13 @@ def write_folder(document: Document, folder: Path) -> None:
     (folder / MANIFEST).write_bytes(write_header(body, digest.hexdigest()))
 
 
-def bytes_needed(document: Document) -> int:
+def bytes_needed(document: AnyDocument) -> int:
     """Estimate the size of an archive or folder."""
     sizes: list[int] = [8 * math.prod(array.shape) + 512 for array, _ in _numbered(document)[1]]
     return sum(sizes) + 2**16
 
 
-def _numbered(document: Document) -> tuple[dict[str, Any], list[tuple[Any, str]]]:
+def _numbered(document: AnyDocument) -> tuple[dict[str, Any], list[tuple[Any, str]]]:
     arrays: list[tuple[Any, str]] = []
 
     def put(array: Any, dtype: str) -> dict[str, int]:
@@ -119,7 +119,7 @@ def _pieces(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
         yield array[begin : begin + step]
 
 
-def read_npz(source: Path) -> Document:
+def read_npz(source: Path) -> AnyDocument:
     """Read an archive into memory."""
     with zipfile.ZipFile(source) as archive:
         infos = archive.infolist()
@@ -142,7 +142,7 @@ def read_npz(source: Path) -> Document:
     return from_body(header.body, _getter(arrays), header.version)
 
 
-def read_folder(folder: Path) -> Document:
+def read_folder(folder: Path) -> AnyDocument:
     """Read the manifest, check the arrays, and map those that are large."""
     header = read_header((folder / MANIFEST).read_bytes())
     files = sorted(folder.glob("a*.npy"), key=lambda path: (len(path.name), path.name))
@@ -158,7 +158,7 @@ def read_folder(folder: Path) -> Document:
     return from_body(header.body, _getter(arrays), header.version)
 
 
-def map_npz(source: Path) -> Document:
+def map_npz(source: Path) -> AnyDocument:
     """Read an archive that was just written, mapping its large arrays where they lie."""
     with zipfile.ZipFile(source) as archive:
         infos = archive.infolist()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.formula.evaluate import products
-from nn2poly.formula.protocol import Formula
+
+if TYPE_CHECKING:
+    from nn2poly.formula.polynomial import Polynomial
 
 # Numbers (rows × terms) that are worked on at a time: 32 MB.
 NUMBERS = 2**22
 
 
-def term_deviations(poly: Formula, rows: FloatArray) -> FloatArray:
+def term_deviations(poly: Polynomial, rows: FloatArray) -> FloatArray:
     """Compute the standard deviation of each term's contribution over the rows.
 
     A contribution is coefficient × value, in units of the output, so that terms compare whatever

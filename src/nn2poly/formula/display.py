@@ -12,6 +12,7 @@ from nn2poly.arguments import listed, plural
 from nn2poly.arrays import IntArray
 from nn2poly.formula import ranking
 from nn2poly.formula.term_names import term_name
+from nn2poly.inputs import held_text
 from nn2poly.tables import Table
 
 if TYPE_CHECKING:
@@ -103,19 +104,23 @@ def _columns(poly: Polynomial) -> tuple[str, ...]:
 
 
 def text(poly: Polynomial) -> str:
-    """Give the `repr`: facts, then a formula per output."""
+    """Give the `repr`: facts, a formula per output, and where inputs are held."""
     lines = [f"Polynomial({facts(poly)}; {units(poly)})"]
     lines += [f"  {formula(poly, k)}" for k in range(min(poly.n_outputs, SHOWN_OUTPUTS))]
     if poly.n_outputs > SHOWN_OUTPUTS:
         lines.append(f"  … {poly.n_outputs - SHOWN_OUTPUTS} more outputs")
+    if held := held_text(poly.inputs):
+        lines.append(f"  {held}")
     return "\n".join(lines)
 
 
 def html(poly: Polynomial) -> str:
-    """Give the notebook view: facts, formulas and the ten largest terms, all escaped."""
+    """Give the notebook view: facts, formulas, bounds, the ten largest terms, all escaped."""
     formulas = "".join(
         f"<p><code>{escape(formula(poly, k))}</code></p>"
         for k in range(min(poly.n_outputs, SHOWN_OUTPUTS))
     )
     head = f"<p><strong>Polynomial</strong>: {escape(facts(poly))}</p>"
+    held = escape(held_text(poly.inputs))
+    formulas += f"<p>{held}</p>" if held else ""
     return f"<div>{head}{formulas}{poly.top(10)._repr_html_()}</div>"

@@ -1,11 +1,11 @@
-"""A polynomial taken apart: what its files hold, whatever their format, and how it is checked."""
+"""A formula taken apart: what its files hold, whatever their format, and how it is checked."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,19 +16,24 @@ from nn2poly.arguments import check_order
 from nn2poly.arrays import IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import StorageError
+from nn2poly.formula.region_tree import Tree, tree_from_dict, tree_to_dict
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
-from nn2poly.plain import plain_count, plain_list, plain_object
+from nn2poly.plain import plain_count, plain_list, plain_number, plain_object
 
 if TYPE_CHECKING:
+    from nn2poly.formula.piecewise import PiecewisePolynomial
     from nn2poly.formula.polynomial import Polynomial
 
 FORMAT, VERSION = "nn2poly polynomial", 2
 FIELDS = ("type", "terms", "inputs", "outputs", "coefficients", "deviations", "card", "layers")
+PIECEWISE_FIELDS = ("type", "inputs", "outputs", "tree", "regions", "card")
+REGION_FIELDS = ("coefficients", "deviations", "terms", "n_rows", "r2")
 # What arrays hold on disk, little-endian.
 NUMBERS, INDICES = "<f8", "<i8"
 # Turns what stands for an array in a body into the array; the second argument is its type.
 GetArray = Callable[[Any, str], Any]
+PutArray = Callable[[Any, str], Any]
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,20 @@ class Document:
     deviations: Any = None
     card: FidelityCard | None = None
     layers: tuple[tuple[Document, Document], ...] = ()
+
+
+@dataclass(frozen=True)
+class PiecewiseDocument:
+    """The fields of one piecewise polynomial, with the documents of its regions."""
+
+    tree: Tree
+    parts: tuple[Document, ...]
+    n_rows: tuple[int, ...] | None
+    r2: tuple[float | None, ...] | None
+    card: FidelityCard | None = None
+
+
+AnyDocument = Document | PiecewiseDocument
 
 
 @dataclass(frozen=True)
@@ -74,15 +93,20 @@ def pack(poly: Polynomial) -> Document:
     )
 
 
-def to_body(document: Document, put_array: Callable[[Any, str], Any]) -> dict[str, Any]:
+def pack_piecewise(formula: PiecewisePolynomial) -> PiecewiseDocument:
+    """Take a piecewise polynomial apart."""
+    parts = tuple(map(pack, formula.polynomials))
+    return PiecewiseDocument(formula.tree, parts, formula.n_rows, formula.r2, formula.card)
+
+
+def to_body(document: AnyDocument, put_array: PutArray) -> dict[str, Any]:
     """Turn a document into JSON types, arrays through ``put_array``."""
-    some = document.deviations
+    if isinstance(document, PiecewiseDocument):
+        return _piecewise_body(document, put_array)
     return {
         "type": "polynomial",
         # The coefficients come first: an archive aligns its first array to be mapped.
-        "coefficients": put_array(document.coefficients, NUMBERS),
-        "deviations": None if some is None else put_array(some, NUMBERS),
-        "terms": _terms_body(document.terms, put_array),
+        **_terms_and_values(document, put_array),
         "inputs": document.inputs.to_dict(),
         "outputs": document.outputs.to_dict(),
         "card": None if document.card is None else document.card.to_dict(),
@@ -90,24 +114,81 @@ def to_body(document: Document, put_array: Callable[[Any, str], Any]) -> dict[st
     }
 
 
-def from_body(body: Any, get_array: GetArray, version: int = VERSION) -> Document:
+def _terms_and_values(document: Document, put_array: PutArray) -> dict[str, Any]:
+    some = document.deviations
+    return {
+        "coefficients": put_array(document.coefficients, NUMBERS),
+        "deviations": None if some is None else put_array(some, NUMBERS),
+        "terms": _terms_body(document.terms, put_array),
+    }
+
+
+def _piecewise_body(document: PiecewiseDocument, put_array: PutArray) -> dict[str, Any]:
+    """Write what the regions share once, and for each its terms and numbers."""
+    first, count = document.parts[0], len(document.parts)
+    rows, r2 = document.n_rows or (None,) * count, document.r2 or (None,) * count
+    return {
+        "type": "piecewise",
+        "inputs": first.inputs.to_dict(),
+        "outputs": first.outputs.to_dict(),
+        "tree": tree_to_dict(document.tree),
+        "regions": [
+            {**_terms_and_values(part, put_array), "n_rows": n, "r2": follows}
+            for part, n, follows in zip(document.parts, rows, r2, strict=True)
+        ],
+        "card": None if document.card is None else document.card.to_dict(),
+    }
+
+
+def from_body(body: Any, get_array: GetArray, version: int = VERSION) -> AnyDocument:
     """Turn JSON types back into a document, refusing what is not known."""
     if version != VERSION:
         return OLDER[version](body, get_array)
+    if isinstance(body, dict) and body.get("type") == "piecewise":
+        return _piecewise_from(body, get_array)
+    return _polynomial_from(body, get_array)
+
+
+def _polynomial_from(body: Any, get_array: GetArray) -> Document:
     if plain_object(body, FIELDS)["type"] != "polynomial":
         raise damaged("it is of a type that is not known")
-    outputs, some = Outputs.from_dict(body["outputs"]), body["deviations"]
+    shared = Inputs.from_dict(body["inputs"]), Outputs.from_dict(body["outputs"])
+    return replace(
+        _part_from(body, *shared, get_array),
+        card=None if body["card"] is None else FidelityCard.from_dict(body["card"]),
+        layers=tuple(
+            (_polynomial_from(before, get_array), _polynomial_from(after, get_array))
+            for before, after in map(plain_list, plain_list(body["layers"]))
+        ),
+    )
+
+
+def _part_from(body: Any, inputs: Inputs, outputs: Outputs, get_array: GetArray) -> Document:
+    some = body["deviations"]
     return Document(
         _terms_from(body["terms"], get_array),
-        Inputs.from_dict(body["inputs"]),
+        inputs,
         outputs,
         shaped(get_array(body["coefficients"], NUMBERS), outputs),
         None if some is None else shaped(get_array(some, NUMBERS), outputs),
+    )
+
+
+def _piecewise_from(body: Any, get_array: GetArray) -> PiecewiseDocument:
+    plain_object(body, PIECEWISE_FIELDS)
+    inputs, outputs = Inputs.from_dict(body["inputs"]), Outputs.from_dict(body["outputs"])
+    regions = [plain_object(region, REGION_FIELDS) for region in plain_list(body["regions"])]
+    rows = tuple(region["n_rows"] for region in regions)
+    known = all(n is not None for n in rows)
+    if not known and any(n is not None for n in rows):
+        raise damaged("the rows of some regions are missing")
+    r2 = tuple(None if region["r2"] is None else plain_number(region["r2"]) for region in regions)
+    return PiecewiseDocument(
+        tree_from_dict(body["tree"]),
+        tuple(_part_from(region, inputs, outputs, get_array) for region in regions),
+        tuple(map(plain_count, rows)) if known else None,
+        None if all(follows is None for follows in r2) else r2,
         None if body["card"] is None else FidelityCard.from_dict(body["card"]),
-        tuple(
-            (from_body(before, get_array), from_body(after, get_array))
-            for before, after in map(plain_list, plain_list(body["layers"]))
-        ),
     )
 
 
@@ -116,7 +197,7 @@ def shaped(values: Any, outputs: Outputs) -> Any:
     return values if len(values) else np.zeros((0, outputs.count))
 
 
-def _terms_body(terms: Terms, put_array: Callable[[Any, str], Any]) -> dict[str, Any]:
+def _terms_body(terms: Terms, put_array: PutArray) -> dict[str, Any]:
     if isinstance(terms, Listed):
         blocks = [put_array(block, INDICES) for block in terms.blocks]
         return {"type": "listed", "n_features": terms.n_features, "blocks": blocks}
@@ -202,7 +283,7 @@ def read_header(data: bytes) -> Header:
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise StorageError(
             "This file is not a polynomial.",
-            expected="a file written by Polynomial.save",
+            expected="a file written by the method save of a polynomial",
         )
     version = head.get("version")
     if type(version) is not int or version not in (VERSION, *OLDER):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.largest import largest
-from nn2poly.formula.protocol import Formula
 from nn2poly.inputs import Inputs
+
+if TYPE_CHECKING:
+    from nn2poly.formula.polynomial import Polynomial
 
 # Rows on which contributions are measured: a standard deviation of 1,000 is good to 2 or 3 %.
 MAX_ROWS = 1_000
@@ -52,7 +54,7 @@ class Ranking:
         scaled: FloatArray = self.sizes / np.where(most > 0.0, most, 1.0)
         return scaled
 
-    def features(self, poly: Formula) -> tuple[int, ...]:
+    def features(self, poly: Polynomial) -> tuple[int, ...]:
         """Order all features by the sum of squares of their terms, most important first."""
         squared = (self._scaled() ** 2).sum(axis=1)
         total = np.zeros(len(poly.feature_names))
@@ -63,7 +65,7 @@ class Ranking:
         return tuple(np.argsort(-total, kind="stable").tolist())
 
 
-def ranking(poly: Formula, X: Any = None) -> Ranking:
+def ranking(poly: Polynomial, X: Any = None) -> Ranking:
     """Measure how much each term matters.
 
     That is the standard deviation of its contribution: over X, or else over the sample of the

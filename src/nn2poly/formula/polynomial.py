@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,16 +17,18 @@ from nn2poly.algebra.terms import Graded, Listed, Term, Terms, collect
 from nn2poly.arguments import check_alone, check_count, check_order, real_array
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import FidelityCard
-from nn2poly.errors import InvalidInputError, NN2PolyError, StorageError, UnknownTermError
-from nn2poly.formula import display, ranking, storage
+from nn2poly.errors import InvalidInputError, UnknownTermError
+from nn2poly.formula import display, predicting, ranking, storage
 from nn2poly.formula.archives import is_checked_map
-from nn2poly.formula.evaluate import check_batch, check_precision, evaluate, term_values
+from nn2poly.formula.document import damaged
+from nn2poly.formula.evaluate import evaluate, term_values
 from nn2poly.formula.fold import fold_terms
+from nn2poly.formula.protocol import Region
+from nn2poly.formula.region_tree import Leaf, Tree
 from nn2poly.formula.term_names import output_index, parse_term, term_name
 from nn2poly.inputs import Inputs
 from nn2poly.memory import check_terms
 from nn2poly.outputs import Outputs
-from nn2poly.streams import is_stream, over_rows
 from nn2poly.tables import Table
 
 
@@ -254,6 +255,16 @@ class Polynomial:
         return cls(summed, None, names, terms=listed_terms, **options)
 
     @property
+    def regions(self) -> tuple[Region, ...]:
+        """The one region, which is everywhere; see `PiecewisePolynomial`."""
+        return (Region(0, "everywhere", {}, self),)
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of its one region; see `PiecewisePolynomial`."""
+        return Leaf(0)
+
+    @property
     def n_features(self) -> int:
         """Number of inputs p."""
         return self.inputs.n_features
@@ -288,22 +299,22 @@ class Polynomial:
         -------
         array (n,) for one output, (n, n_outputs) for several
         """
-        kind = check_precision(dtype)
-        rows = None if batch_size is None else check_batch(batch_size)
-        if is_stream(X):
-            work = partial(self.predict, dtype=kind, batch_size=rows)
-            one = np.zeros(self.n_outputs, kind)
-            return _over(work, X, one[0] if self.n_outputs == 1 else one)
-        raw = self._evaluate(self._matrix(X), kind, rows)
-        return raw[:, 0] if self.n_outputs == 1 else raw
+        return predicting.predict(self, X, dtype, batch_size)
+
+    def raw_outputs(
+        self, X: FloatArray, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
+    ) -> FloatArray:
+        """Compute the raw outputs (n, n_outputs) of raw features (n, p), without any check."""
+        z = self.inputs.to_working(X).astype(dtype, copy=False)
+        return evaluate(self.terms, self.coefficients, z, batch_size)
 
     def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
         """Give the raw outputs (n, n_outputs) with the terms up to order 0, 1, …, Q.
 
         X is an array (n, p); rows outside the calibrated range pass without a warning.
         """
-        parts = [self._up_to(order)._evaluate(X) for order in range(self.max_order)]
-        return [*parts, self._evaluate(X)]
+        parts = [self._up_to(order).raw_outputs(X) for order in range(self.max_order)]
+        return [*parts, self.raw_outputs(X)]
 
     def count_outside(self, X: FloatArray) -> int:
         """Count the rows of X (n, p) outside the range that the conversion saw."""
@@ -311,17 +322,11 @@ class Polynomial:
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Compute probabilities through the link: (n, n_classes), or (n, n_labels)."""
-        if is_stream(X):
-            one = self.outputs.probabilities(np.zeros((1, self.n_outputs)))
-            return _over(self.predict_proba, X, one[0])
-        return self.outputs.probabilities(self._raw(X))
+        return predicting.predict_proba(self, X)
 
     def predict_label(self, X: Any) -> npt.NDArray[Any]:
         """Choose the most probable class of every row: (n,), or (n, n_labels) of 0 and 1."""
-        if is_stream(X):
-            one = self.outputs.labels(np.zeros((1, self.n_outputs)))
-            return _over(self.predict_label, X, one[0])
-        return self.outputs.labels(self._raw(X))
+        return predicting.predict_label(self, X)
 
     def contributions(self, X: Any) -> FloatArray:
         """Split every prediction into its terms; their sum over terms is the prediction.
@@ -330,7 +335,7 @@ class Polynomial:
         -------
         array (n, n_terms, n_outputs)
         """
-        z = self.inputs.to_working(self._matrix(X))
+        z = self.inputs.to_working(predicting.read_rows(self.inputs, X))
         size = 8 * len(z) * self.n_terms * (self.n_outputs + 1)
         check_terms(
             self.n_terms,
@@ -500,20 +505,6 @@ class Polynomial:
     def _blocks(self) -> Blocks:
         return [self.coefficients[a:b] for a, b in pairwise(self.terms.ends)]
 
-    def _matrix(self, X: Any) -> FloatArray:
-        data = self.inputs.read(X)
-        self.inputs.warn_outside(data)
-        return data
-
-    def _evaluate(
-        self, X: FloatArray, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
-    ) -> FloatArray:
-        z = self.inputs.to_working(X).astype(dtype, copy=False)
-        return evaluate(self.terms, self.coefficients, z, batch_size)
-
-    def _raw(self, X: Any) -> FloatArray:
-        return self._evaluate(self._matrix(X))
-
     def __repr__(self) -> str:
         return display.text(self)
 
@@ -541,12 +532,6 @@ def _terms(n_features: int, max_order: int | None, positions: npt.ArrayLike | No
     return basis.at(places)
 
 
-def _over(work: Callable[[Any], npt.NDArray[Any]], X: Any, one: Any) -> npt.NDArray[Any]:
-    """Do the work on a stream, batch by batch; ``one`` is what a row gives."""
-    result: npt.NDArray[Any] = over_rows(work, X, np.shape(one), np.asarray(one).dtype)
-    return result
-
-
 @dataclass(frozen=True, eq=False)
 class LayerPolynomials:
     """Every neuron's polynomial before (``input``) and after (``output``) its activation."""
@@ -555,53 +540,22 @@ class LayerPolynomials:
     output: Polynomial
 
 
-def load(path: str | Path) -> Polynomial:
-    """Read a polynomial that `Polynomial.save` wrote.
-
-    Parameters
-    ----------
-    path
-        A ``.json`` or ``.npz`` file, or a folder.
-
-    Returns
-    -------
-    Polynomial
-        The coefficients of a folder stay on disk: what is used of them is read when it is used.
-
-    Raises
-    ------
-    StorageError
-        When the file is not one, was cut short or changed, or is of a newer version.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> poly = Polynomial([[1.0], [2.0]], 1, ["rm"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     load(poly.save(Path(folder) / "poly.json")).coefficient("rm")
-    2.0
-    """
-    document = storage.load(path)
-    try:
-        return _unpack(document)
-    except (NN2PolyError, *storage.MALFORMED) as error:
-        raise StorageError(
-            "This file does not describe a polynomial.", where=str(path), found=str(error)
-        ) from error
-
-
 def open_mapped(path: str | Path) -> Polynomial:
     """Open a polynomial that was just written, an archive or a folder, without reading it."""
-    return _unpack(storage.map_large(path))
+    document = storage.map_large(path)
+    if not isinstance(document, storage.Document):
+        raise damaged("it holds regions")
+    return from_document(document)
 
 
-def _unpack(document: storage.Document) -> Polynomial:
+def from_document(document: storage.Document) -> Polynomial:
+    """Put a polynomial together from what a file holds."""
     return Polynomial(
         document.coefficients,
         terms=document.terms,
         inputs=document.inputs,
         outputs=document.outputs,
-        layers=[LayerPolynomials(_unpack(a), _unpack(b)) for a, b in document.layers],
+        layers=[LayerPolynomials(from_document(a), from_document(b)) for a, b in document.layers],
         card=document.card,
         deviations=document.deviations,
     )

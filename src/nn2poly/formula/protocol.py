@@ -2,23 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.algebra.terms import Terms
 from nn2poly.arrays import FloatArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.region_tree import Conditions, Tree
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
 
-ASKED = ("inputs", "outputs", "terms", "coefficients", "predict")
+if TYPE_CHECKING:
+    from nn2poly.formula.polynomial import Polynomial
+
+ASKED = ("inputs", "outputs", "predict")
+# What holds terms: by region, or (a separable form) itself.
+WRITTEN = ("regions", "coefficients")
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A part of the data with a polynomial of its own.
+
+    Parameters
+    ----------
+    number
+        Counted from 0.
+    rule
+        Which rows it holds, in words.
+    conditions
+        The same by the position of each column: `Between` two numbers, or `Among` some levels.
+    polynomial
+        What holds there.
+    n_rows, share
+        How many of the rows that the conversion saw, and which share of them; None if unknown.
+    r2
+        How closely the polynomial follows the network there; None if unknown.
+    """
+
+    number: int
+    rule: str
+    conditions: Conditions
+    polynomial: Polynomial
+    n_rows: int | None = None
+    share: float | None = None
+    r2: float | None = None
 
 
 class Formula(Protocol):
-    """An explicit formula: terms in the coordinates of named features, for named outputs."""
+    """An explicit formula of named features, for named outputs: a polynomial, or one by region.
+
+    What speaks to a formula asks for its regions; what needs the terms of a single polynomial
+    asks for a `Polynomial` and says so.
+    """
 
     @property
     def inputs(self) -> Inputs:
@@ -33,12 +72,20 @@ class Formula(Protocol):
         """How closely it follows its network."""
 
     @property
-    def terms(self) -> Terms:
-        """The terms."""
+    def regions(self) -> tuple[Region, ...]:
+        """Its polynomials, and where each holds: one region everywhere, or several."""
 
     @property
-    def coefficients(self) -> FloatArray:
-        """Array (n_terms, n_outputs)."""
+    def tree(self) -> Tree:
+        """Which rows are in which region."""
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms of all regions."""
+
+    @property
+    def max_order(self) -> int:
+        """Highest total order of a term."""
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -62,7 +109,8 @@ def is_formula(value: object) -> bool:
     >>> is_formula([1.0])
     False
     """
-    return all(hasattr(value, name) for name in ASKED)
+    asked = all(hasattr(value, name) for name in ASKED)
+    return asked and any(hasattr(value, name) for name in WRITTEN)
 
 
 def check_formula(value: Any, where: str = "poly", *, verb: str = "used here") -> Any:
@@ -80,7 +128,7 @@ def check_formula(value: Any, where: str = "poly", *, verb: str = "used here") -
     raise InvalidInputError(
         f"Only an explicit polynomial can be {verb}.",
         where=where,
-        expected="a Polynomial",
+        expected="a Polynomial or a PiecewisePolynomial",
         found=type(value).__name__,
         remedy="write its terms out: poly.expand()"
         if factored

@@ -3,8 +3,9 @@
 ``.json`` to read, ``.npz`` to keep small, and a folder (a path without an ending) for what is
 too large to read at once. Rules, version 2:
 
-- a *body* holds the fields of one polynomial; what comes in several kinds (the polynomial, its
-  terms, the functions of its columns) says its ``type``; ``layers`` is a list of pairs of bodies;
+- a *body* holds the fields of one formula; what comes in several kinds (the formula, its terms,
+  the functions of its columns) says its ``type``; ``layers`` is a list of pairs of bodies; a
+  piecewise formula holds its tree, and the terms and coefficients of its ``regions``;
 - JSON holds ``{"format", "version", "digest", "body"}``; arrays are nested lists;
 - ``.npz`` holds the same header as text in ``header.npy``, arrays beside it as
   ``a0.npy``, ``a1.npy`` …; in its body an array is ``{"array": k}``; nothing is pickled;
@@ -35,20 +36,34 @@ from nn2poly.files import check_path, replacing, unwritten, write_whole
 from nn2poly.formula import archives, migrations  # noqa: F401  (older versions register)
 from nn2poly.formula.document import (
     INDICES,
+    AnyDocument,
     Document,
+    PiecewiseDocument,
     Stream,
     check_digest,
     damaged,
     digest_of,
     from_body,
     pack,
+    pack_piecewise,
     read_header,
     to_body,
     write_header,
 )
 from nn2poly.memory import human_bytes
 
-__all__ = ["Document", "Stream", "check_room", "load", "map_large", "pack", "save"]
+__all__ = [
+    "AnyDocument",
+    "Document",
+    "PiecewiseDocument",
+    "Stream",
+    "check_room",
+    "load",
+    "map_large",
+    "pack",
+    "pack_piecewise",
+    "save",
+]
 
 ENDINGS = ".json (to read), .npz (compact), or none (a folder, for large polynomials)"
 # What reading a body that follows no rule can raise; each ends in a StorageError.
@@ -71,7 +86,7 @@ MALFORMED = (
 )
 
 
-def save(document: Document, path: str | Path) -> Path:
+def save(document: AnyDocument, path: str | Path) -> Path:
     """Write a document whole or not at all; the ending chooses the format."""
     target = Path(path)
     kind = _kind(target)
@@ -100,7 +115,7 @@ def _kind(target: Path) -> str:
     )
 
 
-def check_room(document: Document, path: str | Path) -> None:
+def check_room(document: AnyDocument, path: str | Path) -> None:
     """Refuse, before any work, a path that cannot take the document.
 
     Raises
@@ -132,7 +147,7 @@ def check_room(document: Document, path: str | Path) -> None:
         )
 
 
-def load(path: str | Path) -> Document:
+def load(path: str | Path) -> AnyDocument:
     """Read and check a document."""
     source = Path(path)
     try:
@@ -157,7 +172,7 @@ def load(path: str | Path) -> Document:
         ) from error
 
 
-def map_large(path: str | Path) -> Document:
+def map_large(path: str | Path) -> AnyDocument:
     """Open what was just written without reading its large arrays: an archive or a folder."""
     source = Path(path)
     return archives.map_npz(source) if source.suffix == ".npz" else load(source)
@@ -201,12 +216,12 @@ def _occupied(target: Path) -> bool:
     return not target.is_dir() or any(target.iterdir())
 
 
-def _to_json(document: Document) -> bytes:
+def _to_json(document: AnyDocument) -> bytes:
     body = to_body(document, lambda array, _: array.tolist())
     return write_header(body, digest_of(body).hexdigest())
 
 
-def _from_json(data: bytes) -> Document:
+def _from_json(data: bytes) -> AnyDocument:
     header = read_header(data)
     check_digest(header.begin_digest(), header.expected)
     return from_body(header.body, _listed_array, header.version)

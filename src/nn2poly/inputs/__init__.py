@@ -2,6 +2,7 @@
 
 from nn2poly.inputs.columns import Column, Inputs
 from nn2poly.inputs.coordinates import Coordinate
+from nn2poly.inputs.held import held_features, held_text, share_beyond
 from nn2poly.inputs.matrices import (
     as_matrix,
     frame_columns,
@@ -18,9 +19,12 @@ __all__ = [
     "Inputs",
     "as_matrix",
     "frame_columns",
+    "held_features",
+    "held_text",
     "level_text",
     "matching_names",
     "outside_range",
     "read_array",
+    "share_beyond",
     "warn_outside",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_names, per_feature
-from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
 from nn2poly.inputs.functions import Identity
@@ -296,9 +296,24 @@ class Inputs:
         return np.clip(z, ends[:, 0], ends[:, 1])
 
     @property
+    def with_bounds(self) -> BoolArray:
+        """Array (p,): marks the features that are held at bounds."""
+        return np.array([coordinate.function.is_bounded for coordinate in self.coordinates])
+
+    def bounds(self) -> dict[str, tuple[float | None, float | None]]:
+        """Give the bounds of every feature that has some, as plain data; None does not bind."""
+        functions = zip(self.feature_names, self.coordinates, strict=True)
+        pairs = {name: (c.function.low, c.function.high) for name, c in functions}
+        return {
+            name: (low if np.isfinite(low) else None, high if np.isfinite(high) else None)
+            for name, (low, high) in pairs.items()
+            if np.isfinite(low) or np.isfinite(high)
+        }
+
+    @property
     def are_bounded(self) -> bool:
         """Say that some column is held at bounds."""
-        return any(coordinate.function.is_bounded for coordinate in self.coordinates)
+        return bool(self.with_bounds.any())
 
     @cached_property
     def transforms(self) -> dict[str, str]:
@@ -339,7 +354,8 @@ class Inputs:
     def warn_outside(self, features: FloatArray) -> None:
         """Warn about rows of features (n, p) outside the range that the conversion saw."""
         if self.low is not None and self.high is not None:
-            warn_outside(features, self.low, self.high, self.feature_names, held=self.are_bounded)
+            held = self.with_bounds
+            warn_outside(features, self.low, self.high, self.feature_names, held=held)
 
     # ---- the same inputs, but for … ----
 

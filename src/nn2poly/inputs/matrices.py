@@ -160,11 +160,11 @@ def warn_outside(
     high: NDArray[np.float64],
     names: Sequence[str],
     *,
-    held: bool = False,
+    held: NDArray[np.bool_] | None = None,
 ) -> None:
     """Warn about rows of X (n, p) outside the range that a conversion saw.
 
-    ``held`` says that the formula holds such values at its edges.
+    ``held`` (p,) marks the features that the formula holds at an edge.
     """
     bad = outside_range(X, low, high)
     rows, columns = int(bad.any(axis=1).sum()), np.flatnonzero(bad.any(axis=0)).tolist()
@@ -174,14 +174,19 @@ def warn_outside(
     warn_user(
         f"{rows:,} of {plural(len(X), 'row')} lie outside the range that the polynomial was "
         f"calibrated on, in {listed(places, str)}. "
-        + (
-            "They are held at its edge, where the network may go on"
-            if held
-            else "A polynomial can be far from its network there"
-        )
+        + _there([held is not None and bool(held[j]) for j in columns])
         + "; calibrate on data that cover them, or trust the network instead.",
         OutsideRangeWarning,
     )
+
+
+def _there(held: Sequence[bool]) -> str:
+    """Say what happens outside, in columns that are held or not."""
+    if all(held):
+        return "They are held at its edge, where the network may go on"
+    if any(held):
+        return "Some columns are held at its edge; in the others it can be far from its network"
+    return "A polynomial can be far from its network there"
 
 
 def _array_matrix(X: object, where: str) -> NDArray[np.float64]:

@@ -13,7 +13,14 @@ import numpy.typing as npt
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import as_matrix, level_text, matching_names
+from nn2poly.inputs import (
+    Inputs,
+    as_matrix,
+    held_text,
+    level_text,
+    matching_names,
+    share_beyond,
+)
 from nn2poly.links import labels
 from nn2poly.tables import Table
 
@@ -96,6 +103,8 @@ def _read_response(y: Any, n_rows: int) -> npt.NDArray[Any]:
 def describe_columns(rows: Rows, shown: Polynomial) -> Table:
     """Describe every column: type, range, mean, deviation, missing and distinct values.
 
+    Where the polynomial holds inputs at bounds, also these, and the share of rows beyond.
+
     Examples
     --------
     >>> X = np.array([[0.0], [1.0]])
@@ -104,11 +113,27 @@ def describe_columns(rows: Rows, shown: Polynomial) -> Table:
     (('a', 'two values', 0.0, 0.5, 0.5, 1.0, 0, 2, 0.0, 1.0),)
     """
     units = zip(shown.center.tolist(), shown.scale.tolist(), strict=True)
+    bounds = _bounds(shown.inputs, rows.X)
     lines = (
-        (name, *_column(rows.X[:, j], int(rows.missing[j])), *unit)
-        for j, (name, unit) in enumerate(zip(shown.feature_names, units, strict=True))
+        (name, *_column(rows.X[:, j], int(rows.missing[j])), *unit, *held)
+        for j, (name, unit, held) in enumerate(zip(shown.feature_names, units, bounds, strict=True))
     )
-    return Table("", (*_HEAD, "centre", "scale"), tuple(lines))
+    head = (*_HEAD, "centre", "scale", *(_HELD if shown.inputs.are_bounded else ()))
+    return Table("", head, tuple(lines), note=held_text(shown.inputs))
+
+
+_HELD = ("held from", "held to", "share of rows beyond")
+
+
+def _bounds(inputs: Inputs, X: FloatArray) -> list[tuple[float | None, ...]]:
+    """List low bound, high bound and share of rows beyond of every feature; nothing if none has."""
+    if not inputs.are_bounded:
+        return [()] * inputs.n_features
+    bounds, shares = inputs.bounds(), share_beyond(inputs, X).tolist()
+    return [
+        (*bounds[name], share) if name in bounds else (None, None, None)
+        for name, share in zip(inputs.feature_names, shares, strict=True)
+    ]
 
 
 _HEAD = ("column", "type", "min", "mean", "sd", "max", "missing", "distinct")

@@ -1,0 +1,160 @@
+"""A refit of more terms than moments can be kept of: conjugate gradients on the rows themselves.
+
+The design matrix is kept in single precision, on as many rows as fit into memory. Each step is
+judged on rows left out, and the best one is taken: to stop early is the ridge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.arrays import FloatArray
+from nn2poly.conversion.asked_rows import shuffled_rows
+from nn2poly.conversion.fit_rows import FitRows, stacked
+from nn2poly.conversion.folds import spread
+from nn2poly.conversion.problem import Problem
+from nn2poly.conversion.regression import Regression
+
+# Bytes of the design matrix of rows to fit and of rows left out, which decide on their number.
+DESIGN_BYTES = 3 * 2**28, 2**28
+# Steps at most, and how many in a row may bring nothing (taste: adult of order 3 takes 15).
+STEPS, PATIENCE = 60, 4
+# A result must lower the error on the rows left out by so much of it.
+GAIN = 0.01
+
+Single = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Terms (n, N) on rows, times roots of weights; outputs (n, k) times the same, over units.
+
+    Terms that are shrunk more are smaller in it by the root of their penalty.
+    """
+
+    matrix: Single
+    target: FloatArray
+
+    def left(self, c: FloatArray) -> FloatArray:
+        """Give what coefficients (N, k) leave."""
+        return np.asarray(self.target - self.matrix @ c.astype(np.float32), dtype=np.float64)
+
+    def error(self, c: FloatArray) -> float:
+        """Sum the squared errors."""
+        return float((self.left(c) ** 2).sum())
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What takes coefficients of terms to those of a `Design`, and back.
+
+    Parameters
+    ----------
+    unit
+        Array (k,): of the outputs.
+    root
+        Array (N,): of the terms; those with more penalty are smaller.
+    """
+
+    unit: FloatArray
+    root: FloatArray
+
+    @classmethod
+    def of(cls, unit: FloatArray, penalty: FloatArray) -> Scales:
+        """Take units (k,) and penalties (N,)."""
+        least = penalty[penalty > 0].min(initial=1.0)
+        return cls(unit, 1.0 / np.sqrt(np.maximum(penalty, least)))
+
+    def design(
+        self, regression: Regression, rows: FitRows, truth: FloatArray, n_bytes: int
+    ) -> Design:
+        """Evaluate the terms on as many rows as memory allows, evenly chosen."""
+        most = max(256, n_bytes // (4 * len(regression.terms)))
+        if len(rows) > most:
+            chosen = np.sort(np.argsort(spread(np.arange(len(rows))))[:most])
+            rows, truth = rows.some(chosen), truth[chosen]
+        root = np.sqrt(rows.weights / rows.weights.sum())
+        matrix = np.empty((len(rows), len(regression.terms)), dtype=np.float32)
+        for here, values in regression.matrices(rows.X):
+            weighted = values * root[here, None] * self.root
+            matrix[here] = weighted
+        return Design(matrix, truth / self.unit * root[:, None])
+
+    def to_design(self, c: FloatArray) -> FloatArray:
+        """Change coefficients (N, k) of terms to those of the design."""
+        return c / self.unit / self.root[:, None]
+
+    def from_design(self, c: FloatArray) -> FloatArray:
+        """Change them back."""
+        return c * self.unit * self.root[:, None]
+
+
+def descend(
+    regression: Regression,
+    problem: Problem,
+    starts: Sequence[FloatArray],
+    penalty: FloatArray,
+) -> FloatArray | None:
+    """Refit coefficients (N, k); give None where the first start cannot be bettered.
+
+    Parameters
+    ----------
+    starts
+        Where to go on from; the first is what there is.
+    penalty
+        Array (N,): terms with more move less.
+    """
+    unit = np.maximum(problem.fit_truth.std(axis=0), 1e-300)
+    scales = Scales.of(unit, penalty)
+    fitted, kept = (
+        scales.design(regression, rows, problem.truth(rows.X), most)
+        for rows, most in zip(_sides(problem), DESIGN_BYTES, strict=True)
+    )
+    begun = [scales.to_design(start) for start in starts]
+    results = [best_step(fitted, kept, start) for start in begun]
+    error, _, found = min(results, key=lambda result: result[0])
+    return scales.from_design(found) if error < (1.0 - GAIN) * kept.error(begun[0]) else None
+
+
+def best_step(fitted: Design, kept: Design, start: FloatArray) -> tuple[float, int, FloatArray]:
+    """Walk until rows left out gain no more: their error, the steps, the coefficients."""
+    best = kept.error(start), 0, start
+    for step, found in enumerate(islice(steps(fitted, start), STEPS), start=1):
+        error = kept.error(found)
+        if error < best[0]:
+            best = error, step, found
+        if step - best[1] == PATIENCE:
+            break
+    return best
+
+
+def _sides(problem: Problem) -> tuple[FitRows, FitRows]:
+    """Choose the rows to fit, with shuffled ones, and those to judge on."""
+    rows = problem.fit_rows
+    kept = rows.fold == rows.fold.min()
+    fitted = rows.some(~kept)
+    both = stacked([fitted, shuffled_rows(fitted, problem.inputs)])
+    fine = np.all(np.isfinite(problem.truth(both.X)), axis=1)
+    return both.some(fine), rows.some(kept)
+
+
+def steps(rows: Design, start: FloatArray) -> Iterator[FloatArray]:
+    """Walk by conjugate gradients, all outputs beside each other: coefficients after each step."""
+    found = start.copy()
+    left = rows.left(found)
+    gradient = np.asarray(rows.matrix.T @ left.astype(np.float32), dtype=np.float64)
+    direction, size = gradient, (gradient**2).sum(axis=0)
+    while np.any(size > 0):
+        moved = np.asarray(rows.matrix @ direction.astype(np.float32), dtype=np.float64)
+        length = size / np.maximum((moved**2).sum(axis=0), 1e-300)
+        found = found + length * direction
+        left = left - length * moved
+        yield found
+        gradient = np.asarray(rows.matrix.T @ left.astype(np.float32), dtype=np.float64)
+        before, size = size, (gradient**2).sum(axis=0)
+        direction = gradient + size / np.maximum(before, 1e-300) * direction

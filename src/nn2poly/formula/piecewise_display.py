@@ -1,0 +1,116 @@
+"""How a piecewise polynomial shows itself: the tree of its regions, then their formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from nn2poly.arguments import plural
+from nn2poly.formula import display
+from nn2poly.formula.protocol import Region
+from nn2poly.formula.region_tree import Among, Between, Leaf, Split, Tree, condition_text
+from nn2poly.inputs import Inputs
+from nn2poly.tables import Table
+
+if TYPE_CHECKING:
+    from nn2poly.formula.piecewise import PiecewisePolynomial
+
+
+def top(regions: Sequence[Region], n: int, output: int | str | None) -> Table:
+    """List the n terms of each region that matter most."""
+    tables = [(region, region.polynomial.top(n, output)) for region in regions]
+    first = tables[0][1]
+    rows = tuple((region.number, *row) for region, table in tables for row in table.rows)
+    title = f"{n} largest terms of each of {plural(len(regions), 'region')}"
+    return Table(title, ("region", *first.columns), rows, note=first.note)
+
+
+def all_terms(regions: Sequence[Region]) -> Table:
+    """List every term of every region with its order and coefficients."""
+    tables = [(region, display.all_terms(region.polynomial)) for region in regions]
+    rows = tuple((region.number, *row) for region, table in tables for row in table.rows)
+    return Table("", ("region", *tables[0][1].columns), rows)
+
+
+def region_table(regions: Sequence[Region]) -> Table:
+    """List the regions: rule, rows and share where they are known, terms, R²."""
+    columns = ["region", "rule", "rows", "share", "terms", "R2"]
+    rows = [(r.number, r.rule, r.n_rows, r.share, r.polynomial.n_terms, r.r2) for r in regions]
+    kept = [k for k in range(len(columns)) if k < 2 or any(row[k] is not None for row in rows)]
+    return Table(
+        plural(len(regions), "region"),
+        tuple(columns[k] for k in kept),
+        tuple(tuple(row[k] for k in kept) for row in rows),
+    )
+
+
+def facts(formula: PiecewisePolynomial) -> str:
+    """Count features, regions, order, terms and outputs in one line."""
+    link = "" if formula.link == "identity" else f", {formula.link} link"
+    link += ", inputs held at their bounds" if formula.inputs.are_bounded else ""
+    return (
+        f"{plural(formula.n_features, 'feature')}, {plural(formula.n_regions, 'region')}, "
+        f"order {formula.max_order}, {plural(formula.n_terms, 'term')}, "
+        f"{plural(formula.n_outputs, 'output')}{link}"
+    )
+
+
+def text(formula: PiecewisePolynomial) -> str:
+    """Give the `repr`: facts, then every region with its rule and its formulas."""
+    lines = [f"PiecewisePolynomial({facts(formula)}; {display.units(formula.polynomials[0])})"]
+    for region in formula.regions:
+        lines.append(f"  region {region.number}: {_described(region)}")
+        lines += [f"    {line}" for line in _formulas(region)]
+    return "\n".join(lines)
+
+
+def _described(region: Region) -> str:
+    """Give the rule, and what is known of the region."""
+    known = []
+    if region.share is not None:
+        known.append(f"{100 * region.share:.3g} % of the rows")
+    if region.r2 is not None:
+        known.append(f"R2 {region.r2:.3f}")
+    return f"{region.rule} ({', '.join(known)})" if known else region.rule
+
+
+def _formulas(region: Region) -> list[str]:
+    poly = region.polynomial
+    lines = [display.formula(poly, k) for k in range(min(poly.n_outputs, display.SHOWN_OUTPUTS))]
+    more = poly.n_outputs - display.SHOWN_OUTPUTS
+    return [*lines, f"… {more} more outputs"] if more > 0 else lines
+
+
+def html(formula: PiecewisePolynomial) -> str:
+    """Give the notebook view: facts, the tree, and each formula, all escaped."""
+    head = f"<p><strong>PiecewisePolynomial</strong>: {escape(facts(formula))}</p>"
+    regions = "".join(_html_region(region) for region in formula.regions)
+    return f"<div>{head}<ul>{_html_tree(formula.tree, formula.inputs)}</ul>{regions}</div>"
+
+
+def _html_region(region: Region) -> str:
+    lines = "<br>".join(f"<code>{escape(line)}</code>" for line in _formulas(region))
+    head = f"<strong>region {region.number}</strong>: {escape(_described(region))}"
+    return f"<p>{head}<br>{lines}</p>"
+
+
+def _html_tree(tree: Tree, inputs: Inputs, said: str = "") -> str:
+    """Write a node as an item of a list: what leads to it, then what follows."""
+    if isinstance(tree, Leaf):
+        label = f"region {tree.number}"
+        return f"<li>{escape(said)}{' → ' if said else ''}<strong>{label}</strong></li>"
+    sides = "".join(
+        _html_tree(node, inputs, _side_text(tree, left, inputs))
+        for node, left in ((tree.left, True), (tree.right, False))
+    )
+    return f"<li>{escape(said)}<ul>{sides}</ul></li>" if said else sides
+
+
+def _side_text(split: Split, left: bool, inputs: Inputs) -> str:
+    """Say one side of a split in words, whatever was asked before."""
+    column = inputs.columns[split.column]
+    count = 2 if column.kind == "binary" else column.width
+    number = column.kind == "number"
+    everything: Between | Among = Between() if number else Among(tuple(range(count)))
+    return condition_text(split.column, everything.met(split, left), inputs)
