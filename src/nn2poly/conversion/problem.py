@@ -56,8 +56,7 @@ class Problem:
         summary, network = self.summary, self.network
         center, scale = summary.center, summary.scale
         if self.bounded:
-            ends = list(zip(summary.seen_low.tolist(), summary.seen_high.tolist(), strict=True))
-            held_inputs = bounded_inputs(network.inputs, self.fit_rows, self.fit_truth, ends)
+            held_inputs = bounded_inputs(network.inputs, self.fit_rows, self.fit_truth)
             network = replace(network, inputs=held_inputs)
             held = network.inputs.curved(self.fit_rows.X)
             shares = self.fit_rows.weights / self.fit_rows.weights.sum()
