@@ -79,7 +79,7 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     """
     rows = problem.fit_rows
     few = len(rows) < 2 * len(np.unique(rows.fold))
-    if poly.max_order < 1 or few or not np.all(np.isfinite(problem.fit_truth)):
+    if poly.max_order < 1 or few or not _varies(problem.fit_truth):
         return poly
     z = poly.inputs.to_working(rows.X)
     basis = orthonormal_basis(z, rows.weights, poly.max_order)
@@ -93,6 +93,13 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     flat = _of_flat_columns(poly, np.all(z == 0.0, axis=0))
     whole = fitted if flat is None else fitted.plus(flat)
     return _with_terms(poly, whole.terms, whole.coefficients)
+
+
+def _varies(truth: FloatArray) -> bool:
+    """Tell whether outputs are finite, and one of them is more than a constant and rounding."""
+    if not np.all(np.isfinite(truth)):
+        return False
+    return bool(np.any(np.ptp(truth, axis=0) > 1e-12 * np.abs(truth).max(axis=0)))
 
 
 def _of_flat_columns(poly: Polynomial, is_flat: BoolArray) -> Correction | None:
