@@ -17,6 +17,7 @@ from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import check_single
 from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import as_matrix, matching_names
 from nn2poly.network.readers import read_network
@@ -126,6 +127,7 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
     >>> path.polynomial(4).n_terms, bool(path.r2[-1] > 0.99)
     (4, True)
     """
+    check_single(poly, verb="chosen from")
     network = read_network(model)
     names = matching_names(X, poly.feature_names, network.feature_names)
     rows = as_matrix(X, feature_names=names, n_features=poly.n_features, where="X")

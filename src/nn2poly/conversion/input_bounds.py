@@ -8,7 +8,7 @@ a small regression of the network's outputs does on rows that are kept for choic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +35,7 @@ GAIN = 0.005
 Ends = tuple[float, float]
 
 
-def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray, seen: Sequence[Ends]) -> Inputs:
+def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     """Give every number its bounds.
 
     Parameters
@@ -44,10 +44,8 @@ def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray, seen: Sequence[End
         Indicators stay as they are, and so do columns that do not vary.
     rows, truth
         Rows to fit, and the network's outputs (n, k) on them.
-    seen
-        Of each feature: the range of all rows, which a light tail is held at.
     """
-    held = _with_bounds(inputs, dict(_starts(inputs, rows, seen)))
+    held = _with_bounds(inputs, dict(_starts(inputs, rows)))
     places = trial_rows(rows)
     return held if places is None else _tightened(held, rows.some(places), truth[places])
 
@@ -62,12 +60,12 @@ def trial_rows(rows: FitRows) -> IntArray | None:
     return np.argsort(spread(np.arange(len(rows))))[:TRIAL_ROWS]
 
 
-def _starts(inputs: Inputs, rows: FitRows, seen: Sequence[Ends]) -> Iterator[tuple[int, Ends]]:
+def _starts(inputs: Inputs, rows: FitRows) -> Iterator[tuple[int, Ends]]:
     """Give the first bounds of every number that varies: (number of the column, ends)."""
     for number, (column, places) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
         if column.kind == "number" and column.coordinates[0].is_affine:
             x = rows.X[:, places[0]]
-            ends = column_bounds(x, BEYOND[0], rows.weights, seen[places[0]])
+            ends = column_bounds(x, BEYOND[0], rows.weights)
             if ends is not None:
                 yield number, ends
 
@@ -136,9 +134,7 @@ def _trial_terms(inputs: Inputs) -> Terms:
     return Listed.of([(), *every, *powers], inputs.n_features)
 
 
-def column_bounds(
-    x: FloatArray, beyond: float, weights: FloatArray | None = None, seen: Ends | None = None
-) -> Ends | None:
+def column_bounds(x: FloatArray, beyond: float, weights: FloatArray | None = None) -> Ends | None:
     """Choose bounds of one column: its range where tails are light, else quantiles.
 
     Examples
@@ -147,8 +143,8 @@ def column_bounds(
     (0.0, 99.0)
     >>> column_bounds(np.array([2.0, 2.0]), 0.005)
     """
-    low, high = (float(x.min()), float(x.max())) if seen is None else seen
-    if not x.min() < x.max():
+    low, high = float(x.min()), float(x.max())
+    if not low < high:
         return None
     inner = _quantiles(x, beyond, np.ones(len(x)) if weights is None else weights)
     reach = LIGHT * (inner[1] - inner[0])

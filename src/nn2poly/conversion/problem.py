@@ -58,11 +58,10 @@ class Problem:
         summary, inputs = self.summary, self.network.inputs
         center, scale = summary.center, summary.scale
         if self.bounded:
-            rows = self.fit_rows
-            ends = list(zip(summary.seen_low.tolist(), summary.seen_high.tolist(), strict=True))
-            inputs = bounded_inputs(inputs, rows, self.fit_truth, ends)
+            rows, truth = self.fit_rows, self.fit_truth
+            inputs = bounded_inputs(inputs, rows, truth)
             if self.transforms is not None:
-                inputs = transformed(inputs, rows, self.fit_truth, ends, self.transforms)
+                inputs = transformed(inputs, rows, truth, summary.seen_low, self.transforms)
             held = inputs.curved(rows.X)
             shares = rows.weights / rows.weights.sum()
             center = shares @ held

@@ -84,7 +84,7 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     """
     rows = problem.fit_rows
     few = len(rows) < 2 * len(np.unique(rows.fold))
-    if poly.max_order < 1 or few or not np.all(np.isfinite(problem.fit_truth)):
+    if poly.max_order < 1 or few or not _varies(problem.fit_truth):
         return poly
     z = poly.inputs.to_working(rows.X)
     basis = orthonormal_basis(z, rows.weights, poly.max_order)
@@ -97,6 +97,13 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     flat = _of_flat_columns(poly, np.all(z == 0.0, axis=0))
     whole = fitted if flat is None else fitted.plus(flat)
     return _with_terms(poly, whole.terms, whole.coefficients)
+
+
+def _varies(truth: FloatArray) -> bool:
+    """Tell whether outputs are finite, and one of them is more than a constant and rounding."""
+    if not np.all(np.isfinite(truth)):
+        return False
+    return bool(np.any(np.ptp(truth, axis=0) > 1e-12 * np.abs(truth).max(axis=0)))
 
 
 def _of_flat_columns(poly: Polynomial, is_flat: BoolArray) -> Correction | None:
@@ -129,9 +136,10 @@ def fit_terms(problem: Problem, max_order: int) -> Polynomial:
     basis = orthonormal_basis(inputs.to_working(rows.X), rows.weights, max_order)
     terms = terms.at(basis.carried(terms))
     fit = _Fit(Regression(inputs, basis, terms), problem, calibrated=False)
-    nothing = np.zeros((len(terms), problem.network.n_outputs))
-    found = fit.best(nothing)
-    powers, values = basis.powers(terms, nothing if found is None else found)
+    found = fit.best(np.zeros((len(terms), problem.network.n_outputs)))
+    if found is None:
+        raise _unfit(len(rows))
+    powers, values = basis.powers(terms, found)
     full = len(powers) == count_terms(inputs.n_features, max_order)
     kept: Terms = Graded(inputs.n_features, max_order) if full else powers
     return Polynomial(values, terms=kept, inputs=inputs, outputs=problem.network.outputs)

@@ -7,7 +7,7 @@ on rows that are kept for choices.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import exp, floor, log10
 from typing import Any
@@ -17,14 +17,7 @@ import numpy as np
 from nn2poly.arguments import listed
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.fit_rows import FitRows
-from nn2poly.conversion.input_bounds import (
-    BEYOND,
-    FEW_VALUES,
-    Ends,
-    column_bounds,
-    trial,
-    trial_rows,
-)
+from nn2poly.conversion.input_bounds import BEYOND, FEW_VALUES, column_bounds, trial, trial_rows
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Column, Inputs
@@ -70,7 +63,7 @@ def check_transforms(given: Any) -> Transforms | None:
 
 
 def transformed(
-    inputs: Inputs, rows: FitRows, truth: FloatArray, seen: Sequence[Ends], asked: Transforms
+    inputs: Inputs, rows: FitRows, truth: FloatArray, low: FloatArray, asked: Transforms
 ) -> Inputs:
     """Let columns enter through functions.
 
@@ -80,31 +73,22 @@ def transformed(
         With their bounds.
     rows, truth
         Rows to fit, and the network's outputs (n, k) on them.
-    seen
-        Of each feature: the range of all rows.
+    low
+        Array (p,): the smallest values of all rows.
     asked
         What was asked for.
     """
     if asked.kinds is None:
-        return _chosen(inputs, rows, truth, seen)
+        return _chosen(inputs, rows, truth)
     for name, kind in asked.kinds.items():
         number, place = _column(inputs, name)
-        _check_values(rows.X[:, place], seen[place][0], name, kind)
-        sample = _Values(rows.X[:, place], rows.weights, seen[place])
-        inputs = _with(inputs, number, _function(kind, sample, inputs.coordinates[place].function))
+        x, held = rows.X[:, place], inputs.coordinates[place].function
+        _check_values(x, float(low[place]), name, kind)
+        inputs = _with(inputs, number, _function(kind, x, rows.weights, held))
     return inputs
 
 
-@dataclass(frozen=True)
-class _Values:
-    """The values (n,) of a column on the rows to fit, their weights, and the range of all rows."""
-
-    x: FloatArray
-    weights: FloatArray
-    seen: Ends
-
-
-def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray, seen: Sequence[Ends]) -> Inputs:
+def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     """Choose, column by column, the function that helps most on the rows kept for choices."""
     places = trial_rows(rows)
     if places is None:
@@ -113,8 +97,8 @@ def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray, seen: Sequence[End
     error = trial(inputs, some, truth[places])
     best = error(inputs)
     for number, (column, (place, *_)) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
-        sample = _Values(rows.X[:, place], rows.weights, seen[place])
-        tried = [_with(inputs, number, f) for f in _candidates(column, sample)]
+        found = _candidates(column, rows.X[:, place], rows.weights)
+        tried = [_with(inputs, number, function) for function in found]
         errors = [error(candidate) for candidate in tried]
         if tried and min(errors) < (1.0 - GAIN) * best:
             best = min(errors)
@@ -122,17 +106,17 @@ def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray, seen: Sequence[End
     return inputs
 
 
-def _candidates(column: Column, sample: _Values) -> Iterator[Function]:
+def _candidates(column: Column, x: FloatArray, weights: FloatArray) -> Iterator[Function]:
     """List the functions that one column may enter through."""
     held = column.coordinates[0].function
-    if column.kind != "number" or not held.is_bounded or len(np.unique(sample.x)) <= FEW_VALUES:
+    if column.kind != "number" or not held.is_bounded or len(np.unique(x)) <= FEW_VALUES:
         return
-    low = sample.seen[0]
+    low = float(x.min())
     if low > 0:
-        yield _function(Log.kind, sample, held)
+        yield _function(Log.kind, x, weights, held)
     elif low == 0:
-        yield _function(Log1p.kind, sample, held)
-    yield _function(Rank.kind, sample, held)
+        yield _function(Log1p.kind, x, weights, held)
+    yield _function(Rank.kind, x, weights, held)
 
 
 def _with(inputs: Inputs, number: int, function: Function) -> Inputs:
@@ -142,17 +126,15 @@ def _with(inputs: Inputs, number: int, function: Function) -> Inputs:
     return replace(inputs, columns=tuple(columns))
 
 
-def _function(kind: str, sample: _Values, held: Function) -> Function:
+def _function(kind: str, x: FloatArray, weights: FloatArray, held: Function) -> Function:
     if kind == Rank.kind:
-        return rank_of(sample.x, held.low, held.high, sample.weights)
+        return rank_of(x, held.low, held.high, weights)
     # The tails of a logarithm are others than those of its argument: bounds of its own.
     curve, back, cls = (np.log, exp, Log) if kind == Log.kind else (np.log1p, np.expm1, Log1p)
     # Values so close that their logarithms are one keep the bounds that they have.
-    low, high = sample.seen
-    seen = float(curve(low)), float(curve(high))
-    ends = column_bounds(curve(sample.x), BEYOND[0], sample.weights, seen)
-    first, last = ends or (curve(held.low), curve(held.high))
-    return cls(max(low, float(back(first))), min(high, float(back(last))))
+    ends = column_bounds(curve(x), BEYOND[0], weights)
+    low, high = ends or (curve(held.low), curve(held.high))
+    return cls(max(float(x.min()), float(back(low))), min(float(x.max()), float(back(high))))
 
 
 def rank_of(x: FloatArray, low: float, high: float, weights: FloatArray | None = None) -> Rank:

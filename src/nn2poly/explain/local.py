@@ -153,5 +153,5 @@ def compare_local(
 def _at(poly: Polynomial | PiecewisePolynomial, point: FloatArray) -> Polynomial:
     """Give the polynomial that holds at a raw point (p,)."""
     if isinstance(poly, PiecewisePolynomial):
-        return poly.polynomials[int(poly.region_of(point[None])[0])]
+        return poly.at(point).polynomial
     return poly

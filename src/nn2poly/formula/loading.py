@@ -31,6 +31,7 @@ def load(path: str | Path) -> Explicit:
     Examples
     --------
     >>> import tempfile
+    >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[1.0], [2.0]], 1, ["rm"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     load(poly.save(Path(folder) / "poly.json")).predict([[3.0]])

@@ -178,6 +178,11 @@ class PiecewisePolynomial:
         """Tell the region of every row of an array or data frame (n, p): array (n,)."""
         return region_of(self.tree, self.inputs, self.inputs.read(X))
 
+    def at(self, x: FloatArray) -> Region:
+        """Give the region that one row (p,) of raw features lies in."""
+        row = np.asarray(x, dtype=np.float64)[None]
+        return self.regions[int(region_of(self.tree, self.inputs, row)[0])]
+
     def predict(
         self, X: Any, *, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
     ) -> FloatArray:

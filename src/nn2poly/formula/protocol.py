@@ -134,3 +134,24 @@ def check_formula(value: Any, where: str = "poly", *, verb: str = "used here") -
         if factored
         else "convert the network first: poly = nn2poly.convert(model, data=X)",
     )
+
+
+def check_single(value: Any, where: str = "poly", *, verb: str = "used here") -> Any:
+    """Return a polynomial of one region, whose terms and coefficients are those of the whole.
+
+    Examples
+    --------
+    >>> from nn2poly.formula.polynomial import Polynomial
+    >>> check_single(Polynomial([[0.0], [1.0]], 1, ["t"])).n_terms
+    2
+    """
+    found = check_formula(value, where, verb=verb)
+    if hasattr(found, "coefficients"):
+        return found
+    raise InvalidInputError(
+        f"A formula with regions has no terms of its own to be {verb}.",
+        where=where,
+        expected="a Polynomial",
+        found=f"{len(found.regions)} regions",
+        remedy="use the polynomial of one region: poly.regions[0].polynomial",
+    )

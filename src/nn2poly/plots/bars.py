@@ -15,7 +15,7 @@ from nn2poly.explain.ensemble import ensemble
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.protocol import check_formula
+from nn2poly.formula.protocol import check_single
 from nn2poly.plots.labels import output_label, term_label
 from nn2poly.plots.layout import (
     Panels,
@@ -115,7 +115,8 @@ def importance(
 
 
 def _measure(poly: Any, X: Any, *, intercept: bool) -> Sizes:
-    members = [check_formula(each) for each in (poly if isinstance(poly, Sequence) else [poly])]
+    given = poly if isinstance(poly, Sequence) else [poly]
+    members = [check_single(each, verb="drawn") for each in given]
     if not members:
         raise InvalidInputError("There is no polynomial to draw.", where="poly", found="none")
     first, deviation = members[0], None

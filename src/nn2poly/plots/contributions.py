@@ -11,8 +11,9 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.largest import largest
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.protocol import check_formula
+from nn2poly.formula.protocol import check_formula, check_single
 from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import frame_columns, read_array
 from nn2poly.plots.labels import WIDTH, number, output_label, term_label
@@ -74,6 +75,8 @@ def waterfall(
     checked = check_formula(poly)
     k = output_index(output, checked.output_names)
     row = _one_row(checked, x)
+    if isinstance(checked, PiecewisePolynomial):
+        checked = checked.at(row).polynomial
     values = _contributions(checked, row[None], k)[0]
     constant = checked.terms.orders() == 0
     start = float(values[constant].sum())
@@ -138,7 +141,7 @@ def beeswarm(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['rm × lstat', 'rm']
     """
-    checked = check_formula(poly)
+    checked = check_single(poly, verb="drawn")
     k = output_index(output, checked.output_names)
     rows = thin(read_rows(checked, X), MAX_ROWS)
     places = ranking(checked, rows).places(check_count(n, where="n"), k)

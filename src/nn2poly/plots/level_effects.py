@@ -8,8 +8,10 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.explain.feature_importance import importance
 from nn2poly.explain.levels import level_averages
 from nn2poly.formula.importance import ranking
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Column
@@ -26,7 +28,7 @@ MAX_COLUMNS, NAME_WIDTH = 6, 16
 LETTER, LINE = 0.06, 0.125
 
 
-def most_important(poly: Polynomial, X: Any) -> list[str]:
+def most_important(poly: Explicit, X: Any) -> list[str]:
     """Name the columns that matter most, a factor once, by the order of their features.
 
     Examples
@@ -34,8 +36,23 @@ def most_important(poly: Polynomial, X: Any) -> list[str]:
     >>> most_important(Polynomial([[0.0], [1.0], [-2.0]], 1, ["a", "b"]), None)
     ['b', 'a']
     """
+    if isinstance(poly, PiecewisePolynomial):
+        return _by_importance(poly, X)
     numbers = poly.inputs.column_of[list(ranking(poly, X).features(poly))].tolist()
     return [poly.inputs.columns[i].name for i in list(dict.fromkeys(numbers))[:MAX_COLUMNS]]
+
+
+def _by_importance(poly: PiecewisePolynomial, X: Any) -> list[str]:
+    """Name the columns with which the outputs move most, whatever the regions."""
+    if X is None:
+        raise InvalidInputError(
+            "Which columns matter most in a formula with regions is told by data.",
+            where="X",
+            expected="rows, or the columns to draw",
+            found="None",
+            remedy="pass X=…, or name the columns: effects(poly, ['hour'])",
+        )
+    return [str(row[0]) for row in importance(poly, X).rows[:MAX_COLUMNS]]
 
 
 def effect_places(feature: Any, poly: Polynomial) -> tuple[tuple[int, ...], Column | None]:

@@ -10,7 +10,7 @@ import numpy as np
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.importance import unit_text
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.protocol import check_formula
+from nn2poly.formula.protocol import check_single
 from nn2poly.formula.term_names import output_index, parse_term
 
 
@@ -58,7 +58,7 @@ def in_units(poly: Any, X: Any) -> tuple[Polynomial, str]:
     poly, text
         The text says in which units its coefficients are.
     """
-    checked = check_formula(poly)
+    checked = check_single(poly, verb="drawn")
     if X is not None:
         return checked.rebase(*moments(read_rows(checked, X))), "per standard deviation of X"
     return checked, unit_text(checked.inputs)

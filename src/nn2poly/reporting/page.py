@@ -7,7 +7,7 @@ from typing import Any
 
 from nn2poly.files import write_whole
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.protocol import check_formula
+from nn2poly.formula.protocol import check_single
 from nn2poly.reporting.collect import collect
 from nn2poly.reporting.render import render
 
@@ -70,7 +70,7 @@ def report(
     ...     path.name, path.stat().st_size < 6_000_000
     ('report.html', True)
     """
-    check_formula(poly, where="the first argument of report")
+    check_single(poly, where="the first argument of report", verb="reported on")
     contents = collect(poly, model, X, y, title or "A neural network as a polynomial")
     # A name with half a surrogate pair has no UTF-8.
     return write_whole(Path(path), render(contents).encode("utf-8", "replace"))
