@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -35,6 +36,13 @@ def poly(network):
 
 def functions(poly):
     return [coordinate.function for coordinate in poly.inputs.coordinates]
+
+
+def quiet(poly, X):
+    """Predict rows, some of which lie outside."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", n2p.errors.OutsideRangeWarning)
+        return poly.predict(X)
 
 
 def test_every_number_that_varies_has_bounds_and_nothing_else(poly):
@@ -85,9 +93,9 @@ def test_heavy_tails_do_not_harm_and_higher_orders_do_not_fall(network):
     truth = network.predict(new)
     r2 = []
     for order in (1, 2, 3, 4):
-        guess = n2p.convert(network, order, data=X, bounded=True).predict(new)[:, 0]
+        guess = quiet(n2p.convert(network, order, data=X), new)
         r2.append(1.0 - np.mean((truth - guess) ** 2) / truth.var())
-    plain = n2p.convert(network, 3, data=X, bounded=False).predict(new)[:, 0]
+    plain = quiet(n2p.convert(network, 3, data=X, bounded=False), new)
     assert r2[2] > 1.0 - np.mean((truth - plain) ** 2) / truth.var()
     assert np.all(np.diff(r2) > -0.02)
 
@@ -97,7 +105,7 @@ def test_rows_with_shuffled_columns_are_followed_too(network, poly):
     rng = np.random.default_rng(0)
     shuffled = np.column_stack([rng.permutation(column) for column in new.T])
     held = poly.inputs.curved(shuffled)
-    truth, guess = network.predict(held), poly.predict(held)[:, 0]
+    truth, guess = network.predict(held), quiet(poly, held)
     assert 1.0 - np.mean((truth - guess) ** 2) / truth.var() > 0.5
 
 
@@ -105,8 +113,8 @@ def test_bounds_are_kept_in_files_and_in_other_coordinates(poly, tmp_path):
     X = heavy_rows(50, seed=3)
     again = n2p.load(poly.save(tmp_path / "poly.json"))
     assert functions(again) == functions(poly)
-    np.testing.assert_array_equal(again.predict(X), poly.predict(X))
-    np.testing.assert_allclose(poly.rebase().predict(X), poly.predict(X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(quiet(again, X), quiet(poly, X))
+    np.testing.assert_allclose(quiet(poly.rebase(), X), quiet(poly, X), rtol=1e-9, atol=1e-9)
 
 
 def test_it_says_so_itself(poly):

@@ -17,6 +17,8 @@ import nn2poly as n2p
 from nn2poly.algebra.terms import Graded
 from nn2poly.conversion import quadratic as module
 from nn2poly.conversion.correction import Correction
+from nn2poly.conversion.expand import calibrate_network
+from nn2poly.conversion.problem import read_problem
 from nn2poly.conversion.quadratic import _Left, _left_out, _quadratic, _ridge, _spectrum
 
 
@@ -218,12 +220,15 @@ def test_the_unit_of_the_weights_does_not_matter(digits):
 
 def test_none_without_refit_or_with_many_rows_or_many_inputs(network, monkeypatch):
     X = uniform(300, 6)
-    assert n2p.polynomial_network(network, 3, data=X, refit=False).correction is None
-    assert n2p.polynomial_network(network, 3, data=uniform(2600, 6)).correction is None
+    problem = read_problem(network, X, None, bounded=True)
+    options = {"refit": True, "report": print}
+    assert calibrate_network(problem, 3, refit=False, report=print).correction is None
+    many = read_problem(network, uniform(2600, 6), None, bounded=True)
+    assert calibrate_network(many, 3, **options).correction is None
     monkeypatch.setattr(module, "MAX_NUMBERS", 71)
-    assert n2p.polynomial_network(network, 3, data=X).correction is None
+    assert calibrate_network(problem, 3, **options).correction is None
     monkeypatch.setattr(module, "MAX_NUMBERS", 72)
-    assert n2p.polynomial_network(network, 3, data=X).correction is not None
+    assert calibrate_network(problem, 3, **options).correction is not None
 
 
 @pytest.mark.parametrize("order", [1, 2])

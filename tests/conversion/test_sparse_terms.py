@@ -147,9 +147,9 @@ def test_a_budget_is_a_positive_integer(factors, budget):
 
 def test_what_a_budget_cannot_be_used_with(factors, tmp_path):
     network, X = factors
-    with pytest.raises(InvalidInputError, match="budget"):
+    with pytest.raises(InvalidInputError, match="max_terms"):
         n2p.convert(network, max_terms=10)
-    with pytest.raises(InvalidInputError, match="budget"):
+    with pytest.raises(InvalidInputError, match="max_terms"):
         n2p.convert(network, data=X, method="taylor", max_terms=10)
     with pytest.raises(InvalidInputError, match="keep_layers"):
         n2p.convert(network, data=X, max_terms=10, keep_layers=True)

@@ -22,13 +22,24 @@ MIXED, MIXED_WEIGHT = 0.1, 0.3
 SHUFFLED_WEIGHT, SHUFFLED_SHARE, SHUFFLED_LEAST = 0.02, 0.25, 1_000
 
 
-def shuffled_rows(rows: FitRows, inputs: Inputs) -> FitRows:
+def shuffled_rows(
+    rows: FitRows,
+    inputs: Inputs,
+    *,
+    share: float = SHUFFLED_SHARE,
+    weight: float = SHUFFLED_WEIGHT,
+) -> FitRows:
     """Take every column of each row from another row, held within the bounds.
 
-    They weigh `SHUFFLED_WEIGHT` of the rows together.
+    Parameters
+    ----------
+    share
+        Of the rows, as many as are made.
+    weight
+        Of the rows, what they weigh together.
     """
     rng = np.random.default_rng(len(rows))
-    count = min(len(rows), max(SHUFFLED_LEAST, int(SHUFFLED_SHARE * len(rows))))
+    count = min(len(rows), max(SHUFFLED_LEAST, int(share * len(rows))))
     some = rows.some(np.arange(count))
     X = some.X.copy()
     for places in inputs.places:
@@ -37,7 +48,7 @@ def shuffled_rows(rows: FitRows, inputs: Inputs) -> FitRows:
             X[:, place] = rows.X[order, place]
     low = np.array([c.function.low for c in inputs.coordinates])
     high = np.array([c.function.high for c in inputs.coordinates])
-    factor = SHUFFLED_WEIGHT * rows.weights.sum() / max(some.weights.sum(), 1e-300)
+    factor = weight * rows.weights.sum() / max(some.weights.sum(), 1e-300)
     return replace(some, X=np.clip(X, low, high), weights=factor * some.weights)
 
 
