@@ -15,9 +15,9 @@ from nn2poly.outputs import Outputs
 
 # What a row still weighs whose label is certain (design: 0.01).
 CERTAIN = 0.01
-# What closer probabilities may cost of R²; and what, where they are closer by so much of their
-# error (taste: on tables with heavy tails they are by a half, on others by a fifth).
-LOST, MUCH_LOST, MUCH_CLOSER = 0.002, 0.01, 1.0 / 3.0
+# What closer probabilities may cost of R²: at least so much, and so much times the share by which
+# they are closer. With heavy tails they are by a half for 0.005 of R², on adult by a fifth for 0.04.
+LOST, LOST_FOR_ALL = 0.002, 0.02
 
 
 def near_decision(rows: FitRows, problem: Problem) -> FitRows:
@@ -42,7 +42,7 @@ def closest(guesses: Sequence[FloatArray], raw: FloatArray, outputs: Outputs) ->
     left = [float(np.mean(np.minimum(np.abs(g - raw) / spread, LARGEST) ** 2)) for g in guesses]
 
     def is_fine(k: int) -> bool:
-        much_closer = apart[k] < (1.0 - MUCH_CLOSER) * apart[0]
-        return left[k] < left[0] + (MUCH_LOST if much_closer else LOST)
+        closer = 1.0 - apart[k] / max(apart[0], 1e-300)
+        return left[k] < left[0] + max(LOST, LOST_FOR_ALL * closer)
 
     return min(filter(is_fine, range(len(guesses))), key=apart.__getitem__, default=0)
