@@ -16,7 +16,7 @@ from nn2poly.outputs import Outputs
 # What a row still weighs whose label is certain (design: 0.01).
 CERTAIN = 0.01
 # What closer probabilities may cost of R²: at least so much, and so much times the share by which
-# they are closer. With heavy tails they are by a half for 0.005 of R², on adult by a fifth for 0.04.
+# they are closer. With heavy tails that is a half for 0.005 of R², on adult a fifth for 0.04.
 LOST, LOST_FOR_ALL = 0.002, 0.02
 
 
