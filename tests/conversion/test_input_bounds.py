@@ -10,6 +10,8 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.conversion import input_bounds
+from nn2poly.conversion.bound_trials import start_trial
+from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.input_bounds import column_bounds
 from nn2poly.inputs.functions import Identity
 
@@ -88,6 +90,7 @@ def test_without_bounds_it_is_a_plain_polynomial(network):
         assert made is None or not made.inputs.are_bounded
 
 
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
 def test_heavy_tails_do_not_harm_and_higher_orders_do_not_fall(network):
     X, new = heavy_rows(), heavy_rows(seed=1)
     truth = network.predict(new)
@@ -152,9 +155,48 @@ def test_a_point_beyond_the_bounds_is_not_compared_with_a_local_polynomial(netwo
 
 def test_the_rows_of_the_trials_are_spread_over_a_table_in_calendar_order(network, monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        input_bounds, "_tightened", lambda held, rows, truth: seen.append(rows.index) or held
-    )
+    first = input_bounds.BEYOND[input_bounds.FIRST]
+
+    def choose(table, rows, truth):
+        seen.append(rows.index)
+        return table.held(first)
+
+    monkeypatch.setattr(input_bounds, "_chosen", choose)
     n2p.convert(network, 1, data=heavy_rows(9000), bounded=True)
     assert np.ptp(seen[0]) > 8000
     assert abs(np.mean(seen[0]) - 4500) < 200
+
+
+def heavy_ratios(n=8000, seed=0):
+    """Draw twenty ratios with Cauchy tails: every tenth row is an outlier of one of them."""
+    return np.random.default_rng(seed).standard_cauchy((n, 20))
+
+
+@pytest.fixture(scope="module")
+def nearly_linear():
+    """Make a network that follows its inputs far into their tails."""
+    weights = np.random.default_rng(0).uniform(0.5, 1.0, (20, 1))
+    return n2p.Network([n2p.Layer(weights / 500.0, None, "tanh"), n2p.Layer([[50.0]])])
+
+
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
+def test_many_heavy_tails_are_cut_less_where_the_network_follows_them(nearly_linear):
+    X, new = heavy_ratios(), heavy_ratios(seed=1)
+    poly = n2p.convert(nearly_linear, 1, data=X)
+    low, high = np.array([(f.low, f.high) for f in functions(poly)]).T
+    outside = np.mean((low > X) | (high < X), axis=0)
+    assert np.median(outside) < 0.003
+    truth, cut = nearly_linear.predict(new), np.quantile(X, [0.005, 0.995], axis=0)
+    lost = np.mean((truth - nearly_linear.predict(np.clip(new, *cut))) ** 2)
+    assert np.mean((truth - poly.predict(new)) ** 2) < 0.7 * lost
+
+
+def test_a_trial_with_another_column_equals_one_from_scratch(network):
+    X = heavy_rows()
+    rows = FitRows(X, np.ones(len(X)), np.arange(len(X)) % 5, np.arange(len(X)))
+    truth = network.predict(X).reshape(-1, 1)
+    table = input_bounds._Table(network.inputs, rows, list(zip(X.min(0), X.max(0), strict=True)))
+    trial = start_trial(table.held(0.005), rows, truth).held(1, -3.0, 4.0)
+    whole = start_trial(input_bounds._with_bounds(table.held(0.005), {1: (-3.0, 4.0)}), rows, truth)
+    assert trial.error == pytest.approx(whole.error, rel=1e-9)
+    assert trial.free_error == pytest.approx(whole.free_error, rel=1e-9)

@@ -46,10 +46,8 @@ def shuffled_rows(
         order = rng.permutation(len(rows))[:count]
         for place in places:
             X[:, place] = rows.X[order, place]
-    low = np.array([c.function.low for c in inputs.coordinates])
-    high = np.array([c.function.high for c in inputs.coordinates])
     factor = weight * rows.weights.sum() / max(some.weights.sum(), 1e-300)
-    return replace(some, X=np.clip(X, low, high), weights=factor * some.weights)
+    return replace(some, X=inputs.clipped(X), weights=factor * some.weights)
 
 
 def mixed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:

@@ -2,35 +2,36 @@
 
 A polynomial of an unbounded input is a bomb: one row with 1,243 occupants moved the R² of a cubic
 to −971,354. So every number enters as clip(x, low, high). The bounds are the range of the rows to
-fit, or quantiles of them where tails are heavy; how far to cut is chosen column by column, by what
-a small regression of the network's outputs does on rows that are kept for choices.
+fit, or quantiles of them where tails are heavy. How far to cut is chosen by what a small regression
+of the network's outputs does on rows that are kept for choices: for all columns together, as a
+table of 62 ratios is harmed by 62 cuts of which none shows alone, and then column by column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nn2poly.algebra.terms import Graded, Listed, Terms
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.conversion.basis import design, orthonormal_basis
+from nn2poly.conversion.bound_trials import TRIAL_TERMS, Trial, start_trial
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.folds import spread
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Identity
 
-# Shares of the rows beyond each bound that are tried. The first is where the search starts.
-BEYOND = (0.005, 0.02, 0.05)
+# Shares of the rows beyond each bound that are tried, and the place of the one to begin with.
+BEYOND, FIRST = (0.0002, 0.001, 0.005, 0.02, 0.05), 2
 # A tail is light while it ends within so many times the distance between the quantiles (taste).
 LIGHT = 0.5
 # A column of fewer values keeps its range: its quantiles are values that mean something (taste).
 FEW_VALUES = 20
-# Rows of the trial regressions, terms up to which they have products, and their strength.
-TRIAL_ROWS, TRIAL_TERMS, TRIAL_RIDGE = 5_000, 150, 1e-4
-# A tighter cut must lower the error on the rows kept for choices so much (taste).
-GAIN = 0.005
+# Rows of the trial regressions.
+TRIAL_ROWS = 5_000
+# Another cut must lower the error on the rows kept for choices by so much of it: of one column,
+# and of all columns together (taste).
+GAIN, GAIN_OF_ALL = 0.005, 0.05
 
 Ends = tuple[float, float]
 
@@ -45,9 +46,10 @@ def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     rows, truth
         Rows to fit, and the network's outputs (n, k) on them.
     """
-    held = _with_bounds(inputs, dict(_starts(inputs, rows)))
-    places = trial_rows(rows)
-    return held if places is None else _tightened(held, rows.some(places), truth[places])
+    table, places = _Table(inputs, rows), trial_rows(rows)
+    if places is None:
+        return table.held(BEYOND[FIRST])
+    return _chosen(table, rows.some(places), truth[places])
 
 
 def trial_rows(rows: FitRows) -> IntArray | None:
@@ -60,14 +62,37 @@ def trial_rows(rows: FitRows) -> IntArray | None:
     return np.argsort(spread(np.arange(len(rows))))[:TRIAL_ROWS]
 
 
-def _starts(inputs: Inputs, rows: FitRows) -> Iterator[tuple[int, Ends]]:
-    """Give the first bounds of every number that varies: (number of the column, ends)."""
-    for number, (column, places) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
-        if column.kind == "number" and column.coordinates[0].is_affine:
-            x = rows.X[:, places[0]]
-            ends = column_bounds(x, BEYOND[0], rows.weights)
-            if ends is not None:
-                yield number, ends
+@dataclass(frozen=True)
+class _Table:
+    """The columns that bounds are looked for, and the rows that their quantiles come from."""
+
+    inputs: Inputs
+    rows: FitRows
+
+    def held(self, beyond: float) -> Inputs:
+        """Hold all numbers that vary at their range or, where tails are heavy, at quantiles."""
+        found = {number: self.ends(number, beyond) for number, _ in self.numbers()}
+        return _with_bounds(self.inputs, {n: ends for n, ends in found.items() if ends is not None})
+
+    def ends(self, number: int, beyond: float, *, cut: bool = False) -> Ends | None:
+        """Give the bounds of one column; to cut it is to take quantiles whatever its tails."""
+        feature = self.inputs.places[number][0]
+        x, weights = self.rows.X[:, feature], self.rows.weights
+        if cut:
+            return _cut(x, beyond, weights)
+        return column_bounds(x, beyond, weights)
+
+    def looser(self, place: int) -> list[float]:
+        """List the shares below one that leave a row beyond: the range is up to single outliers."""
+        return [share for share in reversed(BEYOND[:place]) if share * len(self.rows) >= 1.0]
+
+    def numbers(self) -> Iterator[tuple[int, int]]:
+        """List the columns that are numbers: number of the column, and its feature."""
+        for number, (column, places) in enumerate(
+            zip(self.inputs.columns, self.inputs.places, strict=True)
+        ):
+            if column.kind == "number" and column.coordinates[0].is_affine:
+                yield number, places[0]
 
 
 def _with_bounds(inputs: Inputs, ends: dict[int, Ends]) -> Inputs:
@@ -79,59 +104,49 @@ def _with_bounds(inputs: Inputs, ends: dict[int, Ends]) -> Inputs:
     return replace(inputs, columns=tuple(columns))
 
 
-def _tightened(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
-    """Cut further, column by column, where that helps on the rows kept for choices."""
-    error = trial(inputs, rows, truth)
-    best = error(inputs)
-    for number, (column, places) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
-        x = rows.X[:, places[0]]
-        if column.kind != "number" or len(np.unique(x)) <= FEW_VALUES:
-            continue
-        for beyond in BEYOND[1:]:
-            ends = _cut(x, beyond, rows.weights)
-            if ends is None:
+def _chosen(table: _Table, rows: FitRows, truth: FloatArray) -> Inputs:
+    """Choose how far to cut: all columns together, then one by one."""
+    place, trial = _common(table, rows, truth)
+    chosen: dict[int, Ends] = {}
+    for number, feature in table.numbers():
+        if len(np.unique(rows.X[:, feature])) > FEW_VALUES:
+            trial, ends = _of_column(table, number, place, trial)
+            if ends is not None:
+                chosen[number] = ends
+    return _with_bounds(table.held(BEYOND[place]), chosen)
+
+
+def _common(table: _Table, rows: FitRows, truth: FloatArray) -> tuple[int, Trial]:
+    """Cut all columns less while that helps: the place of the share, and its trial."""
+    first = start_trial(table.held(BEYOND[FIRST]), rows, truth)
+    place, best = FIRST, first
+    for share in table.looser(FIRST):
+        tried = start_trial(table.held(share), rows, truth)
+        # The first sets what harm powers may do: it is not added up from share to share.
+        lower = tried.error < (1.0 - GAIN_OF_ALL) * best.error
+        if not (lower and tried.beats(first, GAIN_OF_ALL)):
+            break
+        place, best = place - 1, tried
+    return place, best
+
+
+def _of_column(table: _Table, number: int, place: int, trial: Trial) -> tuple[Trial, Ends | None]:
+    """Cut one column further, or less, while that helps; None leaves it where it is."""
+    tighter = [table.ends(number, share, cut=True) for share in BEYOND[place + 1 :]]
+    looser = [table.ends(number, share) for share in table.looser(place)]
+    before, feature = table.ends(number, BEYOND[place]), table.inputs.places[number][0]
+    for direction in (tighter, looser):
+        best, chosen = trial, None
+        for ends in direction:
+            if ends is None or ends == before:
+                continue
+            tried = best.held(feature, *ends)
+            if not tried.beats(best, GAIN):
                 break
-            tried = _with_bounds(inputs, {number: ends})
-            found = error(tried)
-            if not found < (1.0 - GAIN) * best:
-                break
-            inputs, best = tried, found
-    return inputs
-
-
-def trial(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Callable[[Inputs], float]:
-    """Make a function that tells how well outputs are regressed on bounded inputs."""
-    terms = _trial_terms(inputs)
-    fit = rows.fold != 0
-    mean, spread = truth.mean(axis=0), np.maximum(truth.std(axis=0), 1e-300)
-    target = (truth - mean) / spread
-
-    def error(tried: Inputs) -> float:
-        z = tried.curved(rows.X)
-        center, scale = z.mean(axis=0), z.std(axis=0)
-        z = (z - center) / np.where(scale > 0, scale, 1.0)
-        basis = orthonormal_basis(z, rows.weights, terms.max_order)
-        matrix = design(terms.at(basis.carried(terms)), basis.values(z))
-        gram = matrix[fit].T @ matrix[fit] / fit.sum()
-        gram[np.diag_indices_from(gram)] += TRIAL_RIDGE
-        found = np.linalg.solve(gram, matrix[fit].T @ target[fit] / fit.sum())
-        return float(np.mean((target[~fit] - matrix[~fit] @ found) ** 2))
-
-    return error
-
-
-def _trial_terms(inputs: Inputs) -> Terms:
-    """Choose the terms of the trial: all of order 2, or of numbers alone up to order 3."""
-    full = Graded(inputs.n_features, 2)
-    if len(full) <= TRIAL_TERMS:
-        return full
-    numbers: IntArray = np.array(
-        [p[0] for c, p in zip(inputs.columns, inputs.places, strict=True) if c.kind == "number"],
-        dtype=np.intp,
-    )
-    every = [(j,) for j in range(inputs.n_features)]
-    powers = [(j,) * degree for degree in (2, 3) for j in numbers.tolist()]
-    return Listed.of([(), *every, *powers], inputs.n_features)
+            best, chosen = tried, ends
+        if chosen is not None:
+            return best, chosen
+    return trial, None
 
 
 def column_bounds(x: FloatArray, beyond: float, weights: FloatArray | None = None) -> Ends | None:

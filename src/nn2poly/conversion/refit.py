@@ -26,6 +26,7 @@ from nn2poly.algebra.terms import Graded, Listed, Terms, collect
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows
 from nn2poly.conversion.basis import orthonormal_basis
+from nn2poly.conversion.classifiers import closest, near_decision
 from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.gradients import descend
@@ -51,8 +52,6 @@ ALL_STRENGTHS_TERMS = 600
 GROWTH = 3.0
 # Rows for each term below which the network is asked for more, at most so many times the sample.
 ROWS_PER_TERM, TIMES = 10, 3
-# What a row of a classifier still weighs whose label is certain (design: 0.01).
-CERTAIN, LOST = 0.01, 0.002
 # The refit stays if it lowers the error on rows left out by so much of it, and of the variance.
 GAIN, ROUNDING = 0.01, 1e-9
 
@@ -63,6 +62,14 @@ class _Choice:
 
     calibrated: bool
     strength: float | None
+
+
+@dataclass(frozen=True)
+class _Solution:
+    """Coefficients (n_terms, k), None for the calibrated ones; inner: without the first fold."""
+
+    coefficients: FloatArray | None
+    inner: FloatArray
 
 
 # The calibrated polynomial as it is.
@@ -177,13 +184,6 @@ def _unfit(count: int) -> InvalidInputError:
     )
 
 
-def _near_decision(rows: FitRows, problem: Problem) -> FitRows:
-    """Weigh rows of a classifier more where its label is decided."""
-    p = problem.network.outputs.probabilities(problem.fit_truth)
-    near = (p * (1.0 - p)).sum(axis=1) + CERTAIN
-    return replace(rows, weights=rows.weights * near / near.mean())
-
-
 def _aligned(terms: Terms, found: Listed, values: FloatArray) -> FloatArray:
     """Put coefficients in the order of the terms; others are left out."""
     out = np.zeros((len(terms), values.shape[1]))
@@ -208,11 +208,20 @@ def _with_terms(poly: Polynomial, terms: Terms, values: FloatArray) -> Polynomia
 
 @dataclass(frozen=True)
 class _Fit:
-    """A regression of the problem's outputs, on what a calibration said or on nothing."""
+    """A regression of the problem's outputs, on what a calibration said or on nothing.
+
+    Parameters
+    ----------
+    calibrated
+        Whether there is a calibration.
+    held
+        Whether the outputs at inputs held at their bounds are followed.
+    """
 
     regression: Regression
     problem: Problem
     calibrated: bool = True
+    held: bool = False
 
     @property
     def terms(self) -> Terms:
@@ -230,12 +239,18 @@ class _Fit:
         return self.few_terms(prior) if len(self.terms) <= MAX_TERMS else self.many_terms(prior)
 
     def few_terms(self, prior: FloatArray) -> FloatArray | None:
-        """Fit all terms; of a classifier also with weights where its label is decided."""
+        """Fit all terms; of a classifier also with weights where its label is decided.
+
+        Near the decision, outputs at held inputs are followed: what single rows beyond the bounds
+        do to the network would bend the formula for all others.
+        """
         rows, problem = self.problem.fit_rows, self.problem
         found = self.solve(rows, prior)
         if problem.network.link == "identity":
-            return found
-        return self._closer(found, self.solve(_near_decision(rows, problem), prior), prior)
+            return found.coefficients
+        held = replace(self, held=True)
+        near = held.solve(near_decision(rows, problem), prior)
+        return self._closest([found, near, _Solution(None, prior)])
 
     def many_terms(self, prior: FloatArray) -> FloatArray | None:
         """Fit the lower orders, then descend from there and from the calibrated coefficients."""
@@ -251,9 +266,9 @@ class _Fit:
         found = descend(self.regression, self.problem, starts, shrinkage(terms.orders()))
         return start if found is None and not self.calibrated else found
 
-    def solve(self, rows: FitRows, prior: FloatArray) -> FloatArray | None:
-        """Choose strengths on rows left out, and fit all rows: coefficients (n_terms, k)."""
-        truth = self.problem.fit_truth
+    def solve(self, rows: FitRows, prior: FloatArray) -> _Solution:
+        """Choose strengths on rows left out, and fit all rows."""
+        truth = self.truth(rows.X) if self.held else self.problem.fit_truth
         folds = self._folds(rows)
         parts = [self._moments(rows.some(rows.fold == k), truth[rows.fold == k]) for k in folds]
         rest = ~np.isin(rows.fold, folds)
@@ -266,27 +281,21 @@ class _Fit:
             inside, outside = rows.some(rows.fold != k), rows.some(rows.fold == k)
             asked.append((self._asked(inside), self._shuffled(outside)))
             pairs.append((whole - held + asked[-1][0], held + asked[-1][1]))
-        choices = self._choose(pairs, prior, unit)
+        choices, inner = self._choose(pairs, prior, unit)
         if choices[-1] == UNCHANGED:
-            return None
-        return self._fitted(whole + asked[0][0] + asked[0][1], prior, choices)
+            return _Solution(None, prior)
+        return _Solution(self._fitted(whole + asked[0][0] + asked[0][1], prior, choices), inner)
 
-    def _closer(
-        self, one: FloatArray | None, other: FloatArray | None, prior: FloatArray
-    ) -> FloatArray | None:
-        """Choose the fit with the closer probabilities on the rows kept for choices.
+    def truth(self, X: FloatArray) -> FloatArray:
+        """Ask the network for its outputs (n, k) on raw features (n, p)."""
+        return self.problem.truth(self.regression.inputs.clipped(X) if self.held else X)
 
-        The other one must not lose more than `LOST` of R² for it.
-        """
+    def _closest(self, fits: Sequence[_Solution]) -> FloatArray | None:
+        """Choose the fit that comes closest to the classifier on the rows kept for choices."""
         rows, outputs = self.problem.fit_rows, self.problem.network.outputs
-        held = rows.fold == rows.fold.min()
-        raw = self.problem.fit_truth[held]
-        both = [prior if c is None else c for c in (one, other)]
-        found = [self.regression.predict(rows.X[held], c) for c in both]
-        truth = outputs.probabilities(raw)
-        apart = [np.abs(outputs.probabilities(guess) - truth).mean() for guess in found]
-        left = [np.mean(((guess - raw) / raw.std(axis=0)) ** 2) for guess in found]
-        return other if apart[1] < apart[0] and left[1] < left[0] + LOST else one
+        kept = rows.fold == rows.fold.min()
+        found = [self.regression.predict(rows.X[kept], fit.inner) for fit in fits]
+        return fits[closest(found, self.problem.fit_truth[kept], outputs)].coefficients
 
     def _asked(self, rows: FitRows) -> Moments:
         """Sum the moments of rows that only the network has seen."""
@@ -301,7 +310,7 @@ class _Fit:
 
     def _answered(self, rows: FitRows) -> Moments:
         """Ask the network, and sum the rows on which it has an answer."""
-        truth = self.problem.truth(rows.X)
+        truth = self.truth(rows.X)
         fine = np.all(np.isfinite(truth), axis=1)
         return self._moments(rows.some(fine), truth[fine])
 
@@ -316,8 +325,11 @@ class _Fit:
 
     def _choose(
         self, pairs: list[tuple[Moments, Moments]], prior: FloatArray, unit: FloatArray
-    ) -> list[_Choice]:
-        """Choose, order after order, what does best on the folds left out."""
+    ) -> tuple[list[_Choice], FloatArray]:
+        """Choose, order after order, what does best on the folds left out.
+
+        Also gives the fit without the first of them.
+        """
         choices: list[_Choice] = []
         before = [np.zeros((0, prior.shape[1])) for _ in pairs]
         for order in range(self.terms.max_order + 1):
@@ -338,7 +350,7 @@ class _Fit:
                 best = UNCHANGED
             choices.append(best)
             before = tried[best][1]
-        return choices
+        return choices, before[0]
 
     def _candidates(self, order: int, before: list[_Choice]) -> Iterator[_Choice]:
         """List what is tried for an order, given what was chosen for those below."""

@@ -16,8 +16,9 @@ import numpy as np
 
 from nn2poly.arguments import listed
 from nn2poly.arrays import FloatArray
+from nn2poly.conversion.bound_trials import start_trial
 from nn2poly.conversion.fit_rows import FitRows
-from nn2poly.conversion.input_bounds import BEYOND, FEW_VALUES, column_bounds, trial, trial_rows
+from nn2poly.conversion.input_bounds import BEYOND, FEW_VALUES, FIRST, column_bounds, trial_rows
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Column, Inputs
@@ -93,13 +94,12 @@ def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     places = trial_rows(rows)
     if places is None:
         return inputs
-    some = rows.some(places)
-    error = trial(inputs, some, truth[places])
-    best = error(inputs)
+    some, outputs = rows.some(places), truth[places]
+    best = start_trial(inputs, some, outputs).error
     for number, (column, (place, *_)) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
         found = _candidates(column, rows.X[:, place], rows.weights)
         tried = [_with(inputs, number, function) for function in found]
-        errors = [error(candidate) for candidate in tried]
+        errors = [start_trial(candidate, some, outputs).error for candidate in tried]
         if tried and min(errors) < (1.0 - GAIN) * best:
             best = min(errors)
             inputs = tried[int(np.argmin(errors))]
@@ -132,7 +132,7 @@ def _function(kind: str, x: FloatArray, weights: FloatArray, held: Function) -> 
     # The tails of a logarithm are others than those of its argument: bounds of its own.
     curve, back, cls = (np.log, exp, Log) if kind == Log.kind else (np.log1p, np.expm1, Log1p)
     # Values so close that their logarithms are one keep the bounds that they have.
-    ends = column_bounds(curve(x), BEYOND[0], weights)
+    ends = column_bounds(curve(x), BEYOND[FIRST], weights)
     low, high = ends or (curve(held.low), curve(held.high))
     return cls(max(float(x.min()), float(back(low))), min(float(x.max()), float(back(high))))
 

@@ -288,6 +288,14 @@ class Inputs:
         ends = np.array([(c.function.low, c.function.high) for c in self.coordinates])
         return np.clip(features, ends[:, 0], ends[:, 1])
 
+    def clipped(self, features: FloatArray) -> FloatArray:
+        """Hold raw features (n, p) at the bounds of their columns."""
+        if not self.are_bounded:
+            return features
+        functions = [coordinate.function for coordinate in self.coordinates]
+        low, high = (np.array([getattr(f, end) for f in functions]) for end in ("low", "high"))
+        return np.clip(features, low, high)
+
     def hold(self, z: FloatArray) -> FloatArray:
         """Hold rows (n, p) in the coordinates of the algebra within what raw values can give."""
         if not self._curved:
