@@ -195,7 +195,7 @@ def test_a_trial_with_another_column_equals_one_from_scratch(network):
     X = heavy_rows()
     rows = FitRows(X, np.ones(len(X)), np.arange(len(X)) % 5, np.arange(len(X)))
     truth = network.predict(X).reshape(-1, 1)
-    table = input_bounds._Table(network.inputs, rows, list(zip(X.min(0), X.max(0), strict=True)))
+    table = input_bounds._Table(network.inputs, rows)
     trial = start_trial(table.held(0.005), rows, truth).held(1, -3.0, 4.0)
     whole = start_trial(input_bounds._with_bounds(table.held(0.005), {1: (-3.0, 4.0)}), rows, truth)
     assert trial.error == pytest.approx(whole.error, rel=1e-9)

@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.asked_rows import shuffled_rows
 from nn2poly.conversion.fit_rows import FitRows, stacked
 from nn2poly.conversion.folds import spread
@@ -39,6 +39,10 @@ class Design:
 
     matrix: Single
     target: FloatArray
+
+    def some(self, chosen: BoolArray) -> Design:
+        """Choose rows."""
+        return Design(self.matrix[chosen], self.target[chosen])
 
     def left(self, c: FloatArray) -> FloatArray:
         """Give what coefficients (N, k) leave."""
@@ -72,18 +76,17 @@ class Scales:
 
     def design(
         self, regression: Regression, rows: FitRows, truth: FloatArray, n_bytes: int
-    ) -> Design:
-        """Evaluate the terms on as many rows as memory allows, evenly chosen."""
+    ) -> tuple[Design, IntArray]:
+        """Evaluate the terms on as many rows as memory allows, evenly chosen; also say which."""
         most = max(256, n_bytes // (4 * len(regression.terms)))
-        if len(rows) > most:
-            chosen = np.sort(np.argsort(spread(np.arange(len(rows))))[:most])
-            rows, truth = rows.some(chosen), truth[chosen]
+        chosen = np.sort(np.argsort(spread(np.arange(len(rows))))[:most])
+        rows, truth = rows.some(chosen), truth[chosen]
         root = np.sqrt(rows.weights / rows.weights.sum())
         matrix = np.empty((len(rows), len(regression.terms)), dtype=np.float32)
         for here, values in regression.matrices(rows.X):
             weighted = values * root[here, None] * self.root
             matrix[here] = weighted
-        return Design(matrix, truth / self.unit * root[:, None])
+        return Design(matrix, truth / self.unit * root[:, None]), chosen
 
     def to_design(self, c: FloatArray) -> FloatArray:
         """Change coefficients (N, k) of terms to those of the design."""
@@ -112,7 +115,7 @@ def descend(
     unit = np.maximum(problem.fit_truth.std(axis=0), 1e-300)
     scales = Scales.of(unit, penalty)
     fitted, kept = (
-        scales.design(regression, rows, problem.truth(rows.X), most)
+        scales.design(regression, rows, problem.truth(rows.X), most)[0]
         for rows, most in zip(_sides(problem), DESIGN_BYTES, strict=True)
     )
     begun = [scales.to_design(start) for start in starts]

@@ -68,14 +68,31 @@ def find_cuts(rows: SearchRows, inputs: Inputs, least: int) -> list[Cut]:
     least
         Rows that both sides must have.
     """
-    design = np.column_stack([np.ones(len(rows.z)), rows.z])
+    pairs = list(zip(inputs.columns, inputs.places, strict=True))
+    scores = [_score(rows, column, places) for column, places in pairs]
+    design = np.column_stack([np.ones(len(rows.z)), *scores])
     found = []
-    for number, (column, places) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
+    for number, (column, places) in enumerate(pairs):
         bins = _bins(rows, column, places)
         cut = None if bins is None else _best(rows, design, number, bins, least)
         if cut is not None and cut.gain > 0:
             found.append(cut)
     return sorted(found, key=lambda cut: -cut.gain)
+
+
+def _score(rows: SearchRows, column: Column, places: tuple[int, ...]) -> FloatArray:
+    """Give one number (n,) of a column to correct by: of a factor the mean residual of its level.
+
+    A hundred indicators instead would make the search ten times as long.
+    """
+    if len(places) == 1:
+        return np.asarray(rows.z[:, places[0]])
+    level = _levels(rows, column, places)
+    shown, means = _level_means(level, rows, len(places))
+    score = np.zeros(len(places) + 1)
+    score[shown] = means - means.mean()
+    size = score.std()
+    return np.asarray(score[level] / (size if size > 0 else 1.0))
 
 
 @dataclass(frozen=True)
@@ -124,24 +141,27 @@ def _levels(rows: SearchRows, column: Column, places: tuple[int, ...]) -> IntArr
 
 
 def _ordered(level: IntArray, rows: SearchRows, count: int) -> IntArray:
-    """Order the levels that rows show by their mean residual, along its main direction."""
+    """Order the levels that rows show by their mean residual."""
+    shown, means = _level_means(level, rows, count)
+    return shown[np.argsort(means, kind="stable")]
+
+
+def _level_means(level: IntArray, rows: SearchRows, count: int) -> tuple[IntArray, FloatArray]:
+    """Give the levels that rows show, and their mean residuals along the main direction."""
     weight = np.bincount(level, rows.weights, minlength=count + 1)[:count]
     shown = np.flatnonzero(weight > 0)
-    sums = np.stack(
-        [
-            np.bincount(level, rows.weights * r, minlength=count + 1)[:count]
-            for r in rows.residual.T
-        ],
-        axis=1,
-    )
-    means = sums[shown] / weight[shown, None]
-    centred = (means - np.average(means, axis=0, weights=weight[shown])) * np.sqrt(
-        weight[shown, None]
-    )
-    direction = np.linalg.svd(centred, full_matrices=False)[2][0]
+    by_output = [
+        np.bincount(level, rows.weights * left, minlength=count + 1)[:count]
+        for left in rows.residual.T
+    ]
+    means = np.stack(by_output, axis=1)[shown] / weight[shown, None]
+    if not len(shown):
+        return shown, np.zeros(0)
+    centred = means - np.average(means, axis=0, weights=weight[shown])
+    direction = np.linalg.svd(centred * np.sqrt(weight[shown, None]), full_matrices=False)[2][0]
     # The sign of a direction is arbitrary: the largest entry is positive.
     direction *= np.sign(direction[np.abs(direction).argmax()]) or 1.0
-    return shown[np.argsort(means @ direction, kind="stable")]
+    return shown, np.asarray(means @ direction)
 
 
 def _best(rows: SearchRows, design: FloatArray, number: int, bins: _Bins, least: int) -> Cut | None:

@@ -220,6 +220,8 @@ def _fitted(
         start = np.zeros((len(whole.terms), residual.shape[1]))
         start[places] = change
         if len(whole.terms) > FEW_TERMS:
+            # Of rows asked for no more than there are others: each costs as much.
+            here[len(rows) + np.flatnonzero(here[len(rows) :])[here[: len(rows)].sum() :]] = False
             start = _by_steps(whole, every.some(here), residual[here], start, pool.unit)
         out.append(start)
     return out
@@ -229,15 +231,11 @@ def _by_steps(
     whole: Regression, rows: FitRows, residual: FloatArray, start: FloatArray, unit: FloatArray
 ) -> FloatArray:
     """Descend in one leaf, as long as rows left out gain by it."""
-    kept = rows.fold == 0
     scales = Scales.of(unit, shrinkage(whole.terms.orders()))
-    fitted, held, all_rows = (
-        scales.design(whole, rows.some(some), residual[some], LEAF_BYTES)
-        for some in (~kept, kept, np.ones(len(rows), dtype=bool))
-    )
-    begun = scales.to_design(start)
-    _, count, _ = best_step(fitted, held, begun)
-    walked = [begun, *islice(steps(all_rows, begun), count)]
+    every, chosen = scales.design(whole, rows, residual, LEAF_BYTES)
+    kept, begun = rows.fold[chosen] == 0, scales.to_design(start)
+    _, count, _ = best_step(every.some(~kept), every.some(kept), begun)
+    walked = [begun, *islice(steps(every, begun), count)]
     return scales.from_design(walked[-1])
 
 
