@@ -34,7 +34,7 @@ from networks import Trained, digest
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.arrays import FloatArray
 
-ORDERS, BUDGETS, REGIONS = (1, 2, 3, 4), (30, 100, 300, 1_000), (8, 16)
+ORDERS, BUDGETS, REGIONS = (1, 2, 3, 4), (30, 100, 300, 1_000), ((2, 8), (2, 16), (3, 16), (2, 64))
 # With a budget of terms the order is only a limit: bike's hour needs degree 10.
 ORDER_LIMIT = 12
 
@@ -98,9 +98,9 @@ def list_ways(quick: bool = False) -> Iterator[Way]:
     for budget in BUDGETS if "max_terms" in known else ():
         options = {"max_order": ORDER_LIMIT, "max_terms": budget}
         yield Way(f"nn2poly, max_terms {budget:,}", ours, "nn2poly", options)
-    for regions in REGIONS if "regions" in known else ():
-        options = {"max_order": 2, "regions": regions}
-        yield Way(f"nn2poly, order 2, {regions} regions", ours, "nn2poly", options)
+    for order, regions in REGIONS if "regions" in known else ():
+        options = {"max_order": order, "regions": regions}
+        yield Way(f"nn2poly, order {order}, {regions} regions", ours, "nn2poly", options)
     for tail in TAILS:
         for order in ORDERS:
             name = f"ridge, order {order}, clipped at {tail:.1%}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import sqrt
 
 import numpy as np
 
@@ -21,6 +22,8 @@ TRIES = 3
 LEAST, LEAST_PER_FEATURE = 25, 1.0
 # A split must lower the error of its node on rows left out by so much of it, and of the variance.
 GAIN, ROUNDING = 0.02, 1e-7
+# Beyond that, of n rows left out, so much over √n: what the mean of n errors may gain by chance.
+CHANCE = 1.0
 # Up to so many rows every fold is left out in turn, else the first alone.
 ALL_FOLDS_ROWS = 2_000
 # A stronger ridge is taken that costs at most so much more on the rows left out, which are few:
@@ -162,6 +165,7 @@ class Growth:
 
     pool: Pool
     errors: list[float] = field(default_factory=list)
+    divided: list[Node] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         pool = self.pool
@@ -188,9 +192,16 @@ class Growth:
             if best.split is None:
                 return
             best.is_split = True
+            self.divided.append(best)
             self._note()
             for child in best.split[1:]:
                 self._look(child)
+
+    def cut_back(self, count: int) -> None:
+        """Take the last splits back, so that so many regions are left."""
+        for node in self.divided[count - 1 :]:
+            node.is_split = False
+        del self.divided[count - 1 :], self.errors[count:]
 
     def _note(self) -> None:
         """Remember what is left on rows of the sample that are left out."""
@@ -231,8 +242,16 @@ class Growth:
             return
         best = min(tried, key=lambda split: split[1].error + split[2].error)
         error = best[1].error + best[2].error
-        if error < (1.0 - GAIN) * node.error - ROUNDING * self.total:
+        if error < (1.0 - GAIN) * node.error - ROUNDING * self.total and self._helps(node, best):
             node.split = best
+
+    def _helps(self, node: Node, split: tuple[Cut, Node, Node]) -> bool:
+        """Tell whether rows of the sample gain too, and more than by chance."""
+        unit = self.pool.unit
+        before, *after = (n.sums.error(n.fits, unit, asked=False) for n in (node, *split[1:]))
+        places = node.places[node.places < self.pool.n_real]
+        judged = int(np.isin(self.pool.rows.fold[places], self.pool.judged).sum())
+        return sum(after) < (1.0 - GAIN - CHANCE / sqrt(max(1, judged))) * before
 
     def _cuts(self, node: Node) -> list[Cut]:
         """Search on the rows of the sample that are not left out."""
