@@ -73,7 +73,7 @@ def find_cuts(rows: SearchRows, inputs: Inputs, least: int) -> list[Cut]:
     design = np.column_stack([np.ones(len(rows.z)), *scores])
     found = []
     for number, (column, places) in enumerate(pairs):
-        bins = _bins(rows, column, places)
+        bins = _bins(rows, column, places, design)
         cut = None if bins is None else _best(rows, design, number, bins, least)
         if cut is not None and cut.gain > 0:
             found.append(cut)
@@ -88,7 +88,7 @@ def _score(rows: SearchRows, column: Column, places: tuple[int, ...]) -> FloatAr
     if len(places) == 1:
         return np.asarray(rows.z[:, places[0]])
     level = _levels(rows, column, places)
-    shown, means = _level_means(level, rows, len(places))
+    shown, means = _along_main(level, rows.weights, rows.residual, len(places))
     score = np.zeros(len(places) + 1)
     score[shown] = means - means.mean()
     size = score.std()
@@ -113,7 +113,9 @@ class _Bins:
     order: IntArray | None = None
 
 
-def _bins(rows: SearchRows, column: Column, places: tuple[int, ...]) -> _Bins | None:
+def _bins(
+    rows: SearchRows, column: Column, places: tuple[int, ...], design: FloatArray
+) -> _Bins | None:
     if column.kind == "number":
         x = rows.X[:, places[0]]
         thresholds = cuts(x)
@@ -122,7 +124,7 @@ def _bins(rows: SearchRows, column: Column, places: tuple[int, ...]) -> _Bins | 
         return _Bins(np.searchsorted(thresholds, x, side="right"), len(thresholds) + 1, thresholds)
     level = _levels(rows, column, places)
     count = max(2, len(places))
-    order = _ordered(level, rows, count)
+    order = _ordered(level, rows, count, design)
     if len(order) < 2:
         return None
     rank = np.full(count + 1, len(order), dtype=np.intp)
@@ -140,23 +142,26 @@ def _levels(rows: SearchRows, column: Column, places: tuple[int, ...]) -> IntArr
     return np.where(shown.any(axis=1), shown.argmax(axis=1), none)
 
 
-def _ordered(level: IntArray, rows: SearchRows, count: int) -> IntArray:
-    """Order the levels that rows show by their mean residual."""
-    shown, means = _level_means(level, rows, count)
-    return shown[np.argsort(means, kind="stable")]
+def _ordered(level: IntArray, rows: SearchRows, count: int, design: FloatArray) -> IntArray:
+    """Order the levels that rows show by what their residuals do along the columns.
+
+    By their means alone, levels in which a slope differs would not be told apart.
+    """
+    moments = (design[:, :, None] * rows.residual[:, None, :]).reshape(len(level), -1)
+    shown, along = _along_main(level, rows.weights, moments, count)
+    return shown[np.argsort(along, kind="stable")]
 
 
-def _level_means(level: IntArray, rows: SearchRows, count: int) -> tuple[IntArray, FloatArray]:
-    """Give the levels that rows show, and their mean residuals along the main direction."""
-    weight = np.bincount(level, rows.weights, minlength=count + 1)[:count]
+def _along_main(
+    level: IntArray, weights: FloatArray, values: FloatArray, count: int
+) -> tuple[IntArray, FloatArray]:
+    """Give the levels that rows show, and the means of values (n, m) along their main direction."""
+    by_level = (level[:, None] == np.arange(count)) * weights[:, None]
+    weight = by_level.sum(axis=0)
     shown = np.flatnonzero(weight > 0)
-    by_output = [
-        np.bincount(level, rows.weights * left, minlength=count + 1)[:count]
-        for left in rows.residual.T
-    ]
-    means = np.stack(by_output, axis=1)[shown] / weight[shown, None]
     if not len(shown):
         return shown, np.zeros(0)
+    means = (by_level.T @ values)[shown] / weight[shown, None]
     centred = means - np.average(means, axis=0, weights=weight[shown])
     direction = np.linalg.svd(centred * np.sqrt(weight[shown, None]), full_matrices=False)[2][0]
     # The sign of a direction is arbitrary: the largest entry is positive.
