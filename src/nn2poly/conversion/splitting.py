@@ -148,7 +148,11 @@ def grow_regions(
     )
     terms = poly.terms.at(basis.carried(poly.terms))
     whole = Regression(poly.inputs, basis, terms)
-    part = whole if len(terms) <= FEW_TERMS else Regression(poly.inputs, basis, _main(terms))
+    part = (
+        whole
+        if len(terms) <= FEW_TERMS
+        else Regression(poly.inputs, basis, _main(terms, poly.inputs))
+    )
     growth = Growth(_pool(part, poly, problem, _some(rows, GROW_ROWS)))
     growth.grow(most, lambda left: target_r2 is not None and 1.0 - left >= target_r2)
     if target_r2 is not None:
@@ -167,9 +171,15 @@ def _enough(errors: Sequence[float]) -> int:
     return 1 + next(k for k, left in enumerate(errors) if left <= errors[-1] + TIE)
 
 
-def _main(terms: Terms) -> Listed:
-    """Choose the terms that do while a tree grows: of order 1, and squares."""
-    kept = [term for term in terms if len(term) < 2 or (len(term) == 2 and term[0] == term[1])]
+def _main(terms: Terms, inputs: Inputs) -> Listed:
+    """Choose the terms that do while a tree grows: of numbers alone, as many as may be.
+
+    Indicators enter by themselves. Where products of numbers are too many, squares are left.
+    """
+    flags = {j for group in inputs.indicators() for j in group}
+    kept = [term for term in terms if len(term) < 2 or flags.isdisjoint(term)]
+    if len(kept) > FEW_TERMS:
+        kept = [term for term in kept if len(term) < 2 or term in {(j, j) for j in set(term)}]
     return Listed.of(kept, terms.n_features)
 
 
