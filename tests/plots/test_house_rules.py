@@ -20,7 +20,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(scope="module")
-def drawings(poly, network, rows, tracker):
+def drawings(poly, network, rows, tracker, rentals):
     """Map every public plot to a function of its Axes."""
     taylor = n2p.convert(network, 2, feature_names=poly.feature_names)
     return {
@@ -33,6 +33,8 @@ def drawings(poly, network, rows, tracker):
         "interaction_surface": lambda **ax: plots.interaction_surface(poly, 0, 1, **ax),
         "path": lambda **ax: plots.path([(1, 5, 0.8), (2, 15, 0.9)], **ax),
         "potentials": lambda **ax: plots.potentials(network, rows, method="taylor", layer=1, **ax),
+        "region_map": lambda **ax: plots.region_map(rentals, "hour", "weather", **ax),
+        "regions": lambda **ax: plots.regions(rentals, **ax),
         "training": lambda **ax: plots.training(tracker, **ax),
         "waterfall": lambda **ax: plots.waterfall(poly, rows[0], **ax),
     }

@@ -18,6 +18,8 @@ from nn2poly.plots.feature_effects import effects, interaction_surface
 from nn2poly.plots.histories import path, training
 from nn2poly.plots.layers import potentials
 from nn2poly.plots.pair_plots import heatmap, interaction_network
+from nn2poly.plots.region_maps import region_map
+from nn2poly.plots.region_trees import regions
 
 __all__ = [
     "beeswarm",
@@ -29,6 +31,8 @@ __all__ = [
     "interaction_surface",
     "path",
     "potentials",
+    "region_map",
+    "regions",
     "training",
     "waterfall",
 ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +14,13 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.largest import largest
-from nn2poly.formula.piecewise import PiecewisePolynomial
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.protocol import check_formula, check_single
+from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import frame_columns, read_array
-from nn2poly.plots.labels import WIDTH, number, output_label, term_label
+from nn2poly.plots.column_values import players, value_label
+from nn2poly.plots.labels import WIDTH, number, output_label, term_label, wrap
 from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, say, tidy
 from nn2poly.plots.style import BLACK, GREY, PALE, SMALL_SIZE, sequential, sign_color, styled
 from nn2poly.plots.units import read_rows, thin
@@ -30,26 +34,32 @@ SWARM, PLACES = 0.38, 90
 
 @styled
 def waterfall(
-    poly: Polynomial,
+    poly: Explicit,
     x: Any,
     *,
+    X: Any = None,
     n: int = 10,
     output: int | str = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how the terms of a polynomial lead from its intercept to one prediction.
+    """Draw how terms, or columns, lead to one prediction.
 
-    The contributions are those of ``poly.contributions``, in the polynomial's own
-    coordinates; the intercept is the prediction at its centre. ``poly.rebase(…)`` moves it.
+    Without X from the intercept, term by term: the contributions of ``poly.contributions``, in
+    the polynomial's own coordinates; the intercept is the prediction at its centre, and
+    ``poly.rebase(…)`` moves it. With X from the average prediction, column by column.
 
     Parameters
     ----------
     poly
-        A polynomial.
+        A polynomial; of a formula with regions the terms are those of the region of this row.
     x
         One row in raw units: array (p,) or (1, p), list, labelled Series, or frame of one row.
+    X
+        Array or data frame (m, p): what the row is compared with (at most 1,000 rows, evenly
+        spaced). The steps are then the Shapley values of the columns (of a polynomial: of its
+        features) by `explain.shapley`, whatever the regions. None: the terms.
     n
-        How many terms, largest contributions first; the rest is one bar.
+        How many steps, largest first; the rest is one bar.
     output
         Index or name of the output.
     ax
@@ -72,39 +82,83 @@ def waterfall(
     >>> [float(bar.get_width()) for bar in ax.patches]
     [6.0, 2.0]
     """
-    checked = check_formula(poly)
+    checked: Explicit = check_formula(poly)
     k = output_index(output, checked.output_names)
     row = _one_row(checked, x)
-    if isinstance(checked, PiecewisePolynomial):
-        checked = checked.at(row).polynomial
-    values = _contributions(checked, row[None], k)[0]
-    constant = checked.terms.orders() == 0
-    start = float(values[constant].sum())
-    size = np.where(constant, 0.0, np.abs(values))
-    places = largest(size, check_count(n, where="n"))
-    places = places[size[places] > 0.0]
+    if X is None:
+        steps = _term_steps(checked, row, k)
+    else:
+        steps = _column_steps(checked, row, thin(read_rows(checked, X), MAX_ROWS), k)
+    places = largest(np.abs(steps.values), check_count(n, where="n"))
+    places = places[steps.values[places] != 0.0]
     # Everything else, summed on its own: a difference of large sums would lose digits.
-    left = np.flatnonzero(size)
+    left = np.flatnonzero(steps.values)
     left = left[~np.isin(left, places)]
-    steps = [*values[places].tolist(), *([float(values[left].sum())] if len(left) else [])]
+    rest = [float(steps.values[left].sum())] if len(left) else []
 
     def make(lines: int) -> list[str]:
-        named = [_with_value(checked, checked.terms[i], row, lines) for i in places.tolist()]
-        rest = [f"{plural(len(left), 'other term')}"] if len(left) else []
-        return ["intercept", *named, *rest, "prediction"]
+        others = [plural(len(left), f"other {steps.unit}")] if len(left) else []
+        named = [steps.name(i, lines) for i in places.tolist()]
+        return [steps.begin, *named, *others, "prediction"]
 
-    axes = panels(ax, height=max(rows_height(make(3)), 1.4))[0]
-    _draw_steps(axes, start, steps)
-    labels, letters = fit_rows(axes, len(steps) + 2, make, own=ax is None)
+    axes = panels(ax, height=max(rows_height(make(3)), 1.4) + 0.25 * bool(steps.title))[0]
+    _draw_steps(axes, steps.start, [*steps.values[places].tolist(), *rest])
+    labels, letters = fit_rows(axes, len(places) + len(rest) + 2, make, own=ax is None)
     name_rows(axes, labels, letters)
-    describe(axes, x=output_label(checked, k))
+    describe(axes, x=output_label(checked, k), title=steps.title)
     tidy(axes, left=False)
     return axes
 
 
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """What leads from a start to a prediction: values (m,), and how to name each in some lines."""
+
+    start: float
+    values: FloatArray
+    name: Callable[[int, int], str]
+    begin: str
+    unit: str
+    title: str = ""
+
+
+def _term_steps(formula: Explicit, row: FloatArray, output: int) -> _Steps:
+    """Give the terms of the polynomial that holds at a row (p,)."""
+    if isinstance(formula, PiecewisePolynomial):
+        region = formula.at(row)
+        poly, title = region.polynomial, wrap(f"region {region.number}: {region.rule}", 58, 2)
+    else:
+        poly, title = formula, ""
+    values = _contributions(poly, row[None], output)[0]
+    constant = poly.terms.orders() == 0
+    return _Steps(
+        float(values[constant].sum()),
+        np.where(constant, 0.0, values),
+        lambda i, lines: _with_value(poly, poly.terms[i], row, lines),
+        "intercept",
+        "term",
+        title,
+    )
+
+
+def _column_steps(
+    formula: Explicit, row: FloatArray, background: FloatArray, output: int
+) -> _Steps:
+    """Give the Shapley values of the columns at a row (p,)."""
+    found = players(formula, row[None], background, output)
+    names, data = found.names, found.data[0].tolist()
+    return _Steps(
+        found.base,
+        found.values[0],
+        lambda i, lines: value_label(formula, names[i], data[i], lines),
+        "average over X",
+        "column" if isinstance(formula, PiecewisePolynomial) else "feature",
+    )
+
+
 @styled
 def beeswarm(
-    poly: Polynomial,
+    poly: Explicit,
     X: Any,
     *,
     n: int = 10,
@@ -119,11 +173,13 @@ def beeswarm(
     Parameters
     ----------
     poly
-        A polynomial.
+        A polynomial. Of a formula with regions the dots are the Shapley values of its columns
+        (`explain.shapley`, compared with these rows); levels, which have no order, are grey.
     X
         Array or data frame (m, p) in raw units; at most 1,000 rows, evenly spaced, are drawn.
     n
-        How many terms: those whose contributions vary most (standard deviation), first on top.
+        How many terms, or columns: those whose contributions vary most (standard deviation),
+        first on top.
     output
         Index or name of the output.
     ax
@@ -141,36 +197,81 @@ def beeswarm(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['rm × lstat', 'rm']
     """
-    checked = check_single(poly, verb="drawn")
+    checked: Explicit = check_formula(poly, verb="drawn")
     k = output_index(output, checked.output_names)
-    rows = thin(read_rows(checked, X), MAX_ROWS)
-    places = ranking(checked, rows).places(check_count(n, where="n"), k)
-    terms = [checked.terms[i] for i in places.tolist()]
+    rows, count = thin(read_rows(checked, X), MAX_ROWS), check_count(n, where="n")
+    piecewise = isinstance(checked, PiecewisePolynomial)
+    lines = (
+        _column_swarm(checked, rows, k, count) if piecewise else _swarms(checked, rows, k, count)
+    )
 
-    def make(lines: int) -> list[str]:
-        return [term_label(term, checked.feature_names, lines=lines) for term in terms]
+    def make(m: int) -> list[str]:
+        return [line.name(m) for line in lines]
 
-    axes = panels(ax, height=max(rows_height(make(3), extra=0.8) + 0.1 * len(terms), 1.6))[0]
+    axes = panels(ax, height=max(rows_height(make(3), extra=0.8) + 0.1 * len(lines), 1.6))[0]
     axes.axvline(0.0, color=GREY, linewidth=0.6, zorder=0)
-    dots = None
-    for line, (place, term) in enumerate(zip(places.tolist(), terms, strict=True)):
-        x = _term_values(checked, rows, np.array([term]))[:, 0] * checked.coefficients[place, k]
-        dots = axes.scatter(
-            x, line + _swarm(x), c=_shade(rows[:, term[0]]), cmap=sequential(), vmin=0, vmax=1,
-            s=6, linewidths=0, alpha=0.8, rasterized=len(x) > 300,
+    dots: Any = None
+    for place, line in enumerate(lines):
+        look: Any = {"c": GREY} if line.shade is None else {"c": line.shade, "cmap": sequential()}
+        look |= {} if line.shade is None else {"vmin": 0, "vmax": 1}
+        drawn = axes.scatter(
+            line.values, place + _swarm(line.values), s=6, linewidths=0, alpha=0.8,
+            rasterized=len(line.values) > 300, **look,
         )  # fmt: skip
-    if dots is None:
-        say(axes, "no term varies")
-    else:
+        dots = dots if line.shade is None else drawn
+    if not lines:
+        say(axes, "no column moves the output" if piecewise else "no term varies")
+    elif dots is not None:
         _color_bar(axes, dots)
-    labels, letters = fit_rows(axes, len(terms), make, own=ax is None)
+    labels, letters = fit_rows(axes, len(lines), make, own=ax is None)
     name_rows(axes, labels, letters)
-    describe(axes, x=f"contribution to {output_label(checked, k)}")
+    what = "Shapley value for" if piecewise else "contribution to"
+    describe(axes, x=f"{what} {output_label(checked, k)}")
     tidy(axes)
     return axes
 
 
-def _one_row(poly: Polynomial, x: Any) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class _Swarm:
+    """One line of dots: values (n,), their shades (n,) from 0 to 1 or None, and its name."""
+
+    values: FloatArray
+    shade: FloatArray | None
+    name: Callable[[int], str]
+
+
+def _swarms(poly: Any, rows: FloatArray, output: int, n: int) -> list[_Swarm]:
+    """Give the terms whose contributions to the output vary most."""
+    made = []
+    for place in ranking(poly, rows).places(n, output).tolist():
+        term = poly.terms[place]
+        values = _term_values(poly, rows, np.array([term]))[:, 0]
+        name = partial(_term_name, term, poly.feature_names)
+        coefficient = poly.coefficients[place, output]
+        made.append(_Swarm(values * coefficient, _shade(rows[:, term[0]]), name))
+    return made
+
+
+def _term_name(term: Sequence[int], names: Sequence[str], lines: int) -> str:
+    return term_label(term, names, lines=lines)
+
+
+def _column_swarm(poly: Any, rows: FloatArray, output: int, n: int) -> list[_Swarm]:
+    """Give the columns whose Shapley values for the output vary most."""
+    found = players(poly, rows, rows, output)
+    size = found.values.std(axis=0)
+    places = largest(size, n)
+    return [
+        _Swarm(
+            found.values[:, i],
+            _shade(found.data[:, i]) if found.ordered[i] else None,
+            partial(wrap, found.names[i], WIDTH),
+        )
+        for i in places[size[places] > 1e-12 * size.max(initial=0.0)].tolist()
+    ]
+
+
+def _one_row(poly: Explicit, x: Any) -> FloatArray:
     """Read one row, however it is given."""
     if frame_columns(x) is not None:
         table = x

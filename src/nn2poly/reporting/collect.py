@@ -20,10 +20,10 @@ from nn2poly.inputs import Inputs, outside_range
 from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.links import probabilities
 from nn2poly.network.readers import read_network
-from nn2poly.plots.units import evenly, thin
+from nn2poly.plots.units import evenly, thin, typical_row
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
 from nn2poly.reporting.contents import Chosen, Contents, WorstRow
-from nn2poly.reporting.controls import controls, typical_row
+from nn2poly.reporting.controls import controls
 from nn2poly.reporting.describe import Rows, describe_columns, describe_response, read_rows
 from nn2poly.reporting.effectviews import effects_payload
 from nn2poly.reporting.formulas import export_texts, exported, formula_views, top_terms
