@@ -7,7 +7,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.fidelity import fidelity
@@ -18,17 +17,17 @@ from nn2poly.formula.display import facts
 from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import Inputs, outside_range
+from nn2poly.inputs import Inputs
 from nn2poly.inputs.indicators import detect_indicators
-from nn2poly.links import probabilities
 from nn2poly.network.readers import read_network
 from nn2poly.plots.column_values import column_moves
 from nn2poly.plots.units import evenly, thin, typical_row
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
-from nn2poly.reporting.contents import Chosen, Contents, WorstRow
+from nn2poly.reporting.contents import Contents, WorstRow
 from nn2poly.reporting.controls import controls
 from nn2poly.reporting.describe import Rows, describe_columns, describe_response, read_rows
 from nn2poly.reporting.effectviews import effects_payload
+from nn2poly.reporting.failures import Measured, worst_rows
 from nn2poly.reporting.formulas import (
     export_texts,
     exported,
@@ -48,28 +47,11 @@ from nn2poly.reporting.regionviews import (
 )
 from nn2poly.reporting.scatter import scatter_views
 
-# Rows of the table of failures; bytes of rows that travel with the page, and how many rows: a
-# quarter of what the chart library takes (taste).
-N_WORST = 10
+# Bytes of rows that travel with the page, and how many rows: a quarter of what the chart library
+# takes (taste).
 CARRIED_BYTES, MIN_CARRIED, MAX_CARRIED = 400_000, 50, 1_000
 # Coefficients that a page holds: 8 bytes each, 11 in base64, so 11 MB of text at most.
 MAX_COEFFICIENTS = 1_000_000
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """The rows with the raw outputs (n, k) of both models, and the card on them."""
-
-    rows: Rows
-    guess: FloatArray
-    truth: FloatArray | None
-    card: FidelityCard | None
-
-    @property
-    def outputs(self) -> dict[str, FloatArray]:
-        """Raw outputs by the name of the model."""
-        both = {} if self.truth is None else {"network": self.truth}
-        return {**both, "polynomial": self.guess}
 
 
 def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
@@ -83,7 +65,7 @@ def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
     _check_size(poly)
     measured = _measure(poly, model, read_rows(X, y, poly))
     rows, card = measured.rows, measured.card or poly.card
-    worst = _worst_rows(poly, measured)
+    worst = worst_rows(poly, measured)
     if isinstance(poly, PiecewisePolynomial):
         parts = _of_regions(poly, measured, worst)
     else:
@@ -114,7 +96,7 @@ def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
 
 
 def _of_polynomial(
-    poly: Polynomial, measured: _Measured, worst: tuple[WorstRow, ...]
+    poly: Polynomial, measured: Measured, worst: tuple[WorstRow, ...]
 ) -> dict[str, Any]:
     """Collect what is said of the terms of one polynomial."""
     sample = thin(measured.rows.X, MAX_ROWS)
@@ -133,7 +115,7 @@ def _of_polynomial(
 
 
 def _of_regions(
-    formula: PiecewisePolynomial, measured: _Measured, worst: tuple[WorstRow, ...]
+    formula: PiecewisePolynomial, measured: Measured, worst: tuple[WorstRow, ...]
 ) -> dict[str, Any]:
     """Collect what is said of regions: their rules and terms; the columns for what they share."""
     X = measured.rows.X
@@ -198,81 +180,20 @@ class _Evaluated:
         return self.poly.count_outside(X)
 
 
-def _measure(poly: Explicit, model: Any, rows: Rows) -> _Measured:
+def _measure(poly: Explicit, model: Any, rows: Rows) -> Measured:
     evaluated = _Evaluated(poly, poly.outputs_by_order(rows.X))
     guess = evaluated.by_order[-1]
     if model is None:
-        return _Measured(rows, guess, None, None)
+        return Measured(rows, guess, None, None)
     network = read_network(model)
     card = numbered_as_given(fidelity(network, evaluated, rows.X), rows.index)
-    return _Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
-
-
-def _worst_rows(poly: Explicit, measured: _Measured) -> tuple[WorstRow, ...]:
-    """List the rows of the largest error in units of the output's range, worst first."""
-    truth, rows = measured.truth, measured.rows
-    if truth is None:
-        return ()
-    spread = np.ptp(truth, axis=0)
-    share = np.abs(truth - measured.guess) / np.where(spread > 0, spread, 1.0)
-    output = share.argmax(axis=1)
-    places = np.argsort(-share.max(axis=1), kind="stable")[:N_WORST]
-    outside = np.zeros((len(places), poly.n_features), dtype=bool)
-    if poly.low is not None and poly.high is not None:
-        outside = outside_range(rows.X[places], poly.low, poly.high)
-    where: list[Any] = [None] * len(places)
-    if isinstance(poly, PiecewisePolynomial):
-        where = poly.region_of(rows.X[places]).tolist()
-    chosen = _chosen(poly, truth[places], measured.guess[places], output[places])
-    return tuple(
-        WorstRow(
-            row=int(rows.index[i]),
-            output=poly.output_names[output[i]],
-            network=float(truth[i, output[i]]),
-            polynomial=float(measured.guess[i, output[i]]),
-            share=float(share[i, output[i]]),
-            chosen=choice,
-            response=_spelt(rows.y, int(i)),
-            values=tuple(rows.X[i].tolist()),
-            outside=tuple(marks.tolist()),
-            region=region,
-        )
-        for i, marks, choice, region in zip(places.tolist(), outside, chosen, where, strict=True)
-    )
-
-
-def _chosen(
-    poly: Explicit, truth: FloatArray, guess: FloatArray, output: IntArray
-) -> list[Chosen | None]:
-    """Give the class that the network chooses on every row, and its probability in both.
-
-    With several labels it is the label of the row's ``output``.
-    """
-    if poly.link == "identity":
-        return [None] * len(truth)
-    ours, theirs = probabilities(truth, poly.link), probabilities(guess, poly.link)
-    several = poly.link == "sigmoid" and poly.n_outputs > 1
-    # A tie of one output goes to the first class, as in `labels`.
-    column = output if several else ours.argmax(axis=1)
-    names = poly.output_names if several else poly.classes or tuple(range(ours.shape[1]))
-    return [
-        Chosen(str(names[k]), float(ours[i, k]), float(theirs[i, k]))
-        for i, k in enumerate(column.tolist())
-    ]
-
-
-def _spelt(y: npt.NDArray[Any] | None, i: int) -> str:
-    if y is None:
-        return ""
-    return ", ".join(
-        f"{v:.4g}" if isinstance(v, float) else str(v) for v in np.ravel(y[i]).tolist()
-    )
+    return Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
 
 
 def _payload(
     poly: Explicit,
     order: tuple[int, ...],
-    measured: _Measured,
+    measured: Measured,
     failures: tuple[WorstRow, ...],
 ) -> dict[str, Any]:
     """Give the browser the controls and a sample of the rows."""
