@@ -16,7 +16,7 @@ from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.region_tree import level_names, middles, paths, region_of
 from nn2poly.formula.term_names import output_index
 from nn2poly.plots.feature_effects import span
-from nn2poly.plots.labels import distinct, number, output_label, plain_lines, wrap
+from nn2poly.plots.labels import distinct, output_label, plain_lines, wrap
 from nn2poly.plots.layout import ESCAPED, as_text, describe, panels, tidy
 from nn2poly.plots.level_effects import effect_places
 from nn2poly.plots.style import BLACK, SMALL_SIZE, TINY_SIZE, sequential, styled
@@ -268,6 +268,6 @@ def _value_text(formula: Explicit, row: FloatArray, column: int) -> str:
     inputs = formula.inputs
     places = list(inputs.places[column])
     if inputs.columns[column].kind == "number":
-        return number(float(row[places[0]]))
+        return f"{row[places[0]]:.4g}".replace("-", "−", 1)
     on = row[places] >= middles(inputs)[places]
     return level_names(inputs, column)[int(on[0]) if len(places) == 1 else int(on.argmax())]
