@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 import nn2poly as n2p
 from nn2poly import plots
 from nn2poly.errors import InvalidInputError, MissingDependencyError, UnknownTermError
+from nn2poly.formula.region_tree import Leaf, Split
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -131,6 +132,8 @@ def texts_of(figure):
 def test_names_are_never_taken_for_mathematics(awkward, settings):
     """An odd number of dollars, braces, backslashes: as text they must come out as they are."""
     X = np.random.default_rng(0).normal(size=(30, 4))
+    tree = Split(0, 0.0, left=Leaf(0), right=Leaf(1))
+    pieces = n2p.PiecewisePolynomial(tree, (awkward, awkward.truncate(1)))
     with matplotlib.rc_context(settings):
         given = Figure(figsize=(7, 4)).subplots()
         drawn = [
@@ -142,6 +145,12 @@ def test_names_are_never_taken_for_mathematics(awkward, settings):
             plots.effects(awkward, 0),
             plots.waterfall(awkward, X[0]),
             plots.beeswarm(awkward, X),
+            plots.regions(pieces),
+            plots.region_map(pieces, 0, 1, X=X),
+            plots.importance(pieces, X=X),
+            plots.beeswarm(pieces, X),
+            plots.waterfall(pieces, X[0]),
+            plots.waterfall(pieces, X[0], X=X),
         ]
         for axes in drawn:
             shown = [text for text in texts_of(axes.figure) if r"\$" in text.get_text()]

@@ -339,6 +339,28 @@ def test_a_phone_needs_no_sideways_scrolling_for_regions(visit, name, request):
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.parametrize("case", ["one region", "one row", "a constant column", "constants"])
+def test_small_cases_of_regions_are_drawn_without_an_error(visit, folder, case):
+    X = np.random.default_rng(8).normal(size=(1 if case == "one row" else 30, 3))
+    names = ["a", "b", "c"]
+    polys = tuple(n2p.Polynomial(np.full((10, 1), k), 2, names) for k in (1.0, 2.0))
+    tree = Split(0, 0.0, left=Leaf(0), right=Leaf(1))
+    if case == "one region":
+        tree, polys = Leaf(0), polys[:1]
+    elif case == "constants":
+        polys = tuple(n2p.Polynomial([[k]], 0, names) for k in (1.0, 2.0))
+    elif case == "a constant column":
+        X[:, 0] = 3.0
+    poly = n2p.PiecewisePolynomial(tree, polys)
+    page = visit(n2p.report(poly, None, X, path=folder / f"regions, {case}.html"))
+    page.scroll_through()
+    set_row(page, 0)
+    assert_follows(page.raw(), poly, X[0])
+    page.page.get_by_label("a", exact=True).fill("-2.5")
+    page.page.get_by_label("a", exact=True).fill("2.5")
+    assert_follows(page.raw(), poly, [2.5, *X[0, 1:]])
+
+
 def test_copied_python_gives_the_same_numbers_in_every_region(stay, rentals):
     text = stay(rentals.path).page.locator("details[data-language=Python] pre").text_content()
     space = {}
