@@ -6,6 +6,8 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.algebra.monomials import count_terms
+from nn2poly.formula.region_tree import Leaf, Split
+from nn2poly.inputs import Column, Inputs
 
 matplotlib.use("agg")
 
@@ -122,3 +124,23 @@ def tracker():
         (model(X) - torch.hstack([y, -y])).square().mean().backward()
         optimizer.step()
     return tracker
+
+
+RENTALS = Inputs((Column("hour"), Column.factor("weather", ["clear", "rain"])))
+RENTALS = RENTALS.seen([0.0, 0.0, 0.0], [24.0, 1.0, 1.0])
+
+
+@pytest.fixture(scope="session")
+def rentals():
+    """Give a formula of two regions, night and day, of an hour and a factor of two levels."""
+    night = n2p.Polynomial([[20.0], [1.0], [0.0], [-5.0]], 1, inputs=RENTALS)
+    day = n2p.Polynomial([[150.0], [4.0], [0.0], [-50.0]], 1, inputs=RENTALS)
+    tree = Split(0, 6.5, left=Leaf(0), right=Leaf(1))
+    return n2p.PiecewisePolynomial(tree, (night, day), n_rows=(270, 730), r2=(0.91, 0.98))
+
+
+@pytest.fixture(scope="session")
+def hours():
+    """Give 60 rows of an hour and the two levels of a factor."""
+    rng = np.random.default_rng(0)
+    return np.column_stack([rng.integers(0, 24, 60), np.eye(2)[rng.integers(0, 2, 60)]])

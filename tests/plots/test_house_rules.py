@@ -15,12 +15,13 @@ from matplotlib.figure import Figure
 import nn2poly as n2p
 from nn2poly import plots
 from nn2poly.errors import InvalidInputError, MissingDependencyError, UnknownTermError
+from nn2poly.formula.region_tree import Leaf, Split
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(scope="module")
-def drawings(poly, network, rows, tracker):
+def drawings(poly, network, rows, tracker, rentals):
     """Map every public plot to a function of its Axes."""
     taylor = n2p.convert(network, 2, feature_names=poly.feature_names)
     return {
@@ -33,6 +34,8 @@ def drawings(poly, network, rows, tracker):
         "interaction_surface": lambda **ax: plots.interaction_surface(poly, 0, 1, **ax),
         "path": lambda **ax: plots.path([(1, 5, 0.8), (2, 15, 0.9)], **ax),
         "potentials": lambda **ax: plots.potentials(network, rows, method="taylor", layer=1, **ax),
+        "region_map": lambda **ax: plots.region_map(rentals, "hour", "weather", **ax),
+        "regions": lambda **ax: plots.regions(rentals, **ax),
         "training": lambda **ax: plots.training(tracker, **ax),
         "waterfall": lambda **ax: plots.waterfall(poly, rows[0], **ax),
     }
@@ -129,6 +132,8 @@ def texts_of(figure):
 def test_names_are_never_taken_for_mathematics(awkward, settings):
     """An odd number of dollars, braces, backslashes: as text they must come out as they are."""
     X = np.random.default_rng(0).normal(size=(30, 4))
+    tree = Split(0, 0.0, left=Leaf(0), right=Leaf(1))
+    pieces = n2p.PiecewisePolynomial(tree, (awkward, awkward.truncate(1)))
     with matplotlib.rc_context(settings):
         given = Figure(figsize=(7, 4)).subplots()
         drawn = [
@@ -140,6 +145,12 @@ def test_names_are_never_taken_for_mathematics(awkward, settings):
             plots.effects(awkward, 0),
             plots.waterfall(awkward, X[0]),
             plots.beeswarm(awkward, X),
+            plots.regions(pieces),
+            plots.region_map(pieces, 0, 1, X=X),
+            plots.importance(pieces, X=X),
+            plots.beeswarm(pieces, X),
+            plots.waterfall(pieces, X[0]),
+            plots.waterfall(pieces, X[0], X=X),
         ]
         for axes in drawn:
             shown = [text for text in texts_of(axes.figure) if r"\$" in text.get_text()]

@@ -35,7 +35,9 @@ def two_columns(draw):
 
 
 @pytest.fixture(scope="session")
-def gallery(poly, seven, awkward, ensemble, network, rows, tracker, make_polynomial):
+def gallery(
+    poly, seven, awkward, ensemble, network, rows, tracker, make_polynomial, rentals, hours
+):
     """Map the name of each image to the function that draws it."""
     wide = make_polynomial(8, 54, 2)
     huge = make_polynomial(9, 500, 2)
@@ -72,6 +74,13 @@ def gallery(poly, seven, awkward, ensemble, network, rows, tracker, make_polynom
         "beeswarm_one_feature": lambda: plots.beeswarm(one, line),
         "path": lambda: plots.path(n2p.sparse_path(network, taylor, rows, 12)),
         "path_orders": lambda: plots.path([(1, 5, 0.82), (2, 15, 0.97), (3, 35, 0.995)]),
+        "regions": lambda: plots.regions(rentals),
+        "region_map": lambda: plots.region_map(rentals, "hour", "weather", X=hours),
+        "effects_regions": lambda: plots.effects(rentals, ["hour", "weather"], X=hours),
+        "importance_regions": lambda: plots.importance(rentals, X=hours),
+        "beeswarm_regions": lambda: plots.beeswarm(rentals, hours),
+        "waterfall_regions": lambda: plots.waterfall(rentals, hours[3]),
+        "waterfall_columns": lambda: plots.waterfall(rentals, hours[3], X=hours),
         "training": lambda: plots.training(tracker, n=6),
         "training_two_columns": lambda: two_columns(
             lambda ax: plots.training(tracker, n=6, output="loss", ax=ax)
@@ -87,7 +96,8 @@ NAMES = (
     *("interaction_network", "interaction_network_54_features", "interaction_surface"),
     *("effects", "effects_panels", "effects_centre", "waterfall", "waterfall_awkward"),
     *("beeswarm", "beeswarm_one_feature", "path", "path_orders"),
-    *("training", "training_two_columns"),
+    *("regions", "region_map", "effects_regions", "importance_regions", "beeswarm_regions"),
+    *("waterfall_regions", "waterfall_columns", "training", "training_two_columns"),
 )
 
 

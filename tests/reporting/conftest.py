@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
+from nn2poly.formula.region_tree import Leaf, Split
+from nn2poly.inputs import Column, Coordinate, Inputs
+from nn2poly.inputs.functions import Identity
 
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
@@ -229,3 +232,43 @@ def curved(folder, make_network):
     poly = n2p.convert(network, 2, data=X, transforms=transforms)
     path = n2p.report(poly, network, X, path=folder / "curved.html")
     return Made(path, poly, X)
+
+
+@pytest.fixture(scope="session")
+def rentals(folder):
+    """Four regions by hand, of a bounded number, a yes/no, a factor and another number."""
+    hour = Column("hour", coordinates=(Coordinate(12.0, 5.0, Identity(1.0, 22.0)),))
+    weather = Column.factor("weather", ["clear", "rain", "snow"])
+    inputs = Inputs((hour, Column("working_day", "binary"), weather, Column("temp.out")))
+    inputs = inputs.seen([0.0, 0, 0, 0, 0, -5.0], [23.0, 1, 1, 1, 1, 35.0])
+    rng = np.random.default_rng(10)
+    polys = tuple(n2p.Polynomial(rng.normal(size=(28, 1)), 2, inputs=inputs) for _ in range(4))
+    wet = Split(2, levels=(1, 2), left=Leaf(1), right=Leaf(2))
+    day = Split(1, levels=(1,), left=wet, right=Leaf(3))
+    tree = Split(0, 6.5, left=Leaf(0), right=day)
+    poly = n2p.PiecewisePolynomial(tree, polys, (30, 40, 50, 60), (0.9, 0.91, 0.92, 0.93))
+    X = np.column_stack(
+        [
+            rng.integers(0, 24, 200),
+            rng.integers(0, 2, 200),
+            np.eye(3)[rng.integers(0, 3, 200)],
+            rng.uniform(-5, 35, 200),
+        ]
+    ).astype(float)
+    path = n2p.report(poly, None, X, path=folder / "rentals.html", title="Rentals")
+    return Made(path, poly, X)
+
+
+@pytest.fixture(scope="session")
+def kinked(folder):
+    """A classifier of three classes with awkward names, in regions that a conversion found."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(900, 3))
+    hidden = n2p.Layer(rng.normal(size=(3, 12)), rng.normal(size=12), "relu")
+    layers = [hidden, n2p.Layer(rng.normal(size=(12, 3)), np.zeros(3))]
+    classes = ("<b>a</b>", "b & c", "d")
+    network = n2p.Network(layers, link="softmax", classes=classes).named(AWKWARD[:3], classes)
+    poly = n2p.convert(network, 1, data=X, regions=5)
+    labels = poly.predict_label(X)
+    path = n2p.report(poly, network, X, labels, folder / "kinked.html", title="</title>")
+    return Made(path, poly, X, labels)

@@ -340,9 +340,10 @@ def test_a_factor_has_one_bar_for_each_level_with_only_that_level_on(visit, far_
         assert found[level] == pytest.approx(far_off.poly.predict(X).mean(), rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["diabetes", "rentals"])
 @pytest.mark.parametrize("width", [1280, 1060, 360])
-def test_no_entry_of_the_sidebar_is_cut(visit, diabetes, width):
-    page = visit(diabetes.path, width=width).page
+def test_no_entry_of_the_sidebar_is_cut(visit, name, width, request):
+    page = visit(request.getfixturevalue(name).path, width=width).page
     page.evaluate("document.querySelectorAll('nav a').forEach((a) => a.ariaCurrent = 'true')")
     cut = "[...document.querySelectorAll('nav a')].filter((a) => a.scrollWidth > a.clientWidth)"
     assert page.evaluate(f"{cut}.map((a) => a.textContent)") == []
@@ -497,10 +498,14 @@ CONTRAST = """() => {
 }"""
 
 
+@pytest.mark.parametrize("name", ["wine", "rentals"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_enough_contrast(visit, wine, scheme):
-    page = visit(wine.path, color_scheme=scheme)
+def test_text_has_enough_contrast(visit, name, scheme, request):
+    page = visit(request.getfixturevalue(name).path, color_scheme=scheme)
     page.scroll_through()
+    if name == "rentals":
+        set_fields(page.page, {"hour": 3})
+        expect(page.page.locator("#crossing")).to_be_visible()
     found = page.page.evaluate(CONTRAST)
     assert found["checked"] > 500
     assert found["poor"] == []
@@ -537,8 +542,9 @@ def test_a_phone_needs_no_sideways_scrolling(visit, name, request):
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_every_control_is_reached_by_the_tab_key(visit, awkward):
-    page = visit(awkward.path).page
+@pytest.mark.parametrize("name", ["awkward", "rentals"])
+def test_every_control_is_reached_by_the_tab_key(visit, name, request):
+    page = visit(request.getfixturevalue(name).path).page
     wanted = set(
         page.evaluate(
             """() => [...document.querySelectorAll("a[href], button, select, input, summary")]
@@ -584,8 +590,9 @@ def test_the_page_can_be_used_by_keys_alone(visit, wine):
     assert (page.raw() != before).any()
 
 
-def test_every_input_has_a_name(stay, awkward):
-    page = stay(awkward.path).page
+@pytest.mark.parametrize("name", ["awkward", "rentals"])
+def test_every_input_has_a_name(stay, name, request):
+    page = stay(request.getfixturevalue(name).path).page
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("input, select, button")]
         .filter((n) => n.checkVisibility() && !n.labels?.length)
@@ -595,8 +602,9 @@ def test_every_input_has_a_name(stay, awkward):
     assert nameless == []
 
 
-def test_ids_are_unique_and_headings_in_order(stay, diabetes):
-    page = stay(diabetes.path).page
+@pytest.mark.parametrize("name", ["diabetes", "kinked"])
+def test_ids_are_unique_and_headings_in_order(stay, name, request):
+    page = stay(request.getfixturevalue(name).path).page
     ids = page.evaluate(
         """[...document.querySelectorAll("main [id], header [id]")]
         .filter((n) => !n.closest("svg")).map((n) => n.id)"""

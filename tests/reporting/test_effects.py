@@ -11,7 +11,8 @@ from nn2poly.formula.importance import ranking
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Column, Inputs
 from nn2poly.inputs.indicators import detect_indicators
-from nn2poly.reporting.controls import controls, typical_row
+from nn2poly.plots.units import typical_row
+from nn2poly.reporting.controls import controls
 from nn2poly.reporting.effectviews import MAX_INPUTS, effects_payload, pair_strengths
 from nn2poly.reporting.scatter import scatter_views
 

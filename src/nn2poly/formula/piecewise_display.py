@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from nn2poly.arguments import plural
 from nn2poly.formula import display
+from nn2poly.formula.borders import side_text
 from nn2poly.formula.protocol import Region
-from nn2poly.formula.region_tree import Among, Between, Leaf, Split, Tree, condition_text
+from nn2poly.formula.region_tree import Leaf, Tree
 from nn2poly.inputs import Inputs
 from nn2poly.tables import Table
 
@@ -101,16 +102,7 @@ def _html_tree(tree: Tree, inputs: Inputs, said: str = "") -> str:
         label = f"region {tree.number}"
         return f"<li>{escape(said)}{' → ' if said else ''}<strong>{label}</strong></li>"
     sides = "".join(
-        _html_tree(node, inputs, _side_text(tree, left, inputs))
+        _html_tree(node, inputs, side_text(tree, left, inputs))
         for node, left in ((tree.left, True), (tree.right, False))
     )
     return f"<li>{escape(said)}<ul>{sides}</ul></li>" if said else sides
-
-
-def _side_text(split: Split, left: bool, inputs: Inputs) -> str:
-    """Say one side of a split in words, whatever was asked before."""
-    column = inputs.columns[split.column]
-    count = 2 if column.kind == "binary" else column.width
-    number = column.kind == "number"
-    everything: Between | Among = Between() if number else Among(tuple(range(count)))
-    return condition_text(split.column, everything.met(split, left), inputs)

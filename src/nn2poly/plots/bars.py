@@ -1,4 +1,4 @@
-"""`importance`: the terms that matter most as bars, of one polynomial or of an ensemble."""
+"""`importance`: what matters most as bars: terms of one polynomial or several, or columns."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.explain.ensemble import ensemble
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.largest import largest
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_single
+from nn2poly.plots.column_bars import draw_columns
 from nn2poly.plots.labels import output_label, term_label
 from nn2poly.plots.layout import (
     Panels,
@@ -54,7 +56,7 @@ class Sizes:
 
 @styled
 def importance(
-    poly: Polynomial | Sequence[Polynomial],
+    poly: Explicit | Sequence[Polynomial],
     n: int = 20,
     *,
     output: int | str | None = None,
@@ -70,7 +72,9 @@ def importance(
         A polynomial; or several of the same features and outputs, of networks that were
         trained alike: bars are then those of the mean polynomial, whiskers one standard
         deviation over the members (of a sample, with m - 1) to either side; a term that a
-        polynomial lacks counts as zero. All are put in the coordinates of the first.
+        polynomial lacks counts as zero. All are put in the coordinates of the first. Of a
+        formula with regions the bars are those of its columns, by `explain.importance`: how
+        far the outputs move with each, whatever the region. This needs X.
     n
         How many terms; those that do not matter at all are left out.
     output
@@ -91,7 +95,7 @@ def importance(
     Raises
     ------
     InvalidInputError
-        When polynomials do not go together, or the Axes do not fit.
+        When polynomials do not go together, the Axes do not fit, or there are regions but no X.
 
     Examples
     --------
@@ -101,8 +105,10 @@ def importance(
     >>> [float(bar.get_width()) for bar in ax.patches]
     [3.0, 2.0]
     """
-    sizes = _measure(poly, X, intercept=intercept)
     count = check_count(n, where="n")
+    if isinstance(poly, PiecewisePolynomial):
+        return draw_columns(poly, count, output=output, X=X, intercept=intercept, ax=ax)
+    sizes = _measure(poly, X, intercept=intercept)
     outputs = chosen_outputs(output, sizes.poly.output_names)
     chosen = [_largest(sizes, k, count) for k in outputs]
     heights = [rows_height(_names(sizes, places)) for places in chosen]

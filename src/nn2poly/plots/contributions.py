@@ -1,7 +1,9 @@
-"""`waterfall` and `beeswarm`: what each term contributes, to one row or to all."""
+"""`waterfall`: what each term, or column, contributes to one row."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,47 +11,51 @@ import numpy as np
 from nn2poly.arguments import check_count, plural
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.formula.importance import MAX_ROWS, ranking
+from nn2poly.formula.importance import MAX_ROWS
 from nn2poly.formula.largest import largest
-from nn2poly.formula.piecewise import PiecewisePolynomial
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.protocol import check_formula, check_single
+from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import frame_columns, read_array
-from nn2poly.plots.labels import WIDTH, number, output_label, term_label
-from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, say, tidy
-from nn2poly.plots.style import BLACK, GREY, PALE, SMALL_SIZE, sequential, sign_color, styled
+from nn2poly.plots.column_values import players, value_label
+from nn2poly.plots.labels import WIDTH, number, output_label, term_label, wrap
+from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, tidy
+from nn2poly.plots.style import BLACK, GREY, PALE, SMALL_SIZE, sign_color, styled
 from nn2poly.plots.units import read_rows, thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# A swarm spreads over so much of its line, at so many places along it (taste).
-SWARM, PLACES = 0.38, 90
-
 
 @styled
 def waterfall(
-    poly: Polynomial,
+    poly: Explicit,
     x: Any,
     *,
+    X: Any = None,
     n: int = 10,
     output: int | str = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how the terms of a polynomial lead from its intercept to one prediction.
+    """Draw how terms, or columns, lead to one prediction.
 
-    The contributions are those of ``poly.contributions``, in the polynomial's own
-    coordinates; the intercept is the prediction at its centre. ``poly.rebase(…)`` moves it.
+    Without X from the intercept, term by term: the contributions of ``poly.contributions``, in
+    the polynomial's own coordinates; the intercept is the prediction at its centre, and
+    ``poly.rebase(…)`` moves it. With X from the average prediction, column by column.
 
     Parameters
     ----------
     poly
-        A polynomial.
+        A polynomial; of a formula with regions the terms are those of the region of this row.
     x
         One row in raw units: array (p,) or (1, p), list, labelled Series, or frame of one row.
+    X
+        Array or data frame (m, p): what the row is compared with (at most 1,000 rows, evenly
+        spaced). The steps are then the Shapley values of the columns (of a polynomial: of its
+        features) by `explain.shapley`, whatever the regions. None: the terms.
     n
-        How many terms, largest contributions first; the rest is one bar.
+        How many steps, largest first; the rest is one bar.
     output
         Index or name of the output.
     ax
@@ -72,105 +78,81 @@ def waterfall(
     >>> [float(bar.get_width()) for bar in ax.patches]
     [6.0, 2.0]
     """
-    checked = check_formula(poly)
+    checked: Explicit = check_formula(poly)
     k = output_index(output, checked.output_names)
     row = _one_row(checked, x)
-    if isinstance(checked, PiecewisePolynomial):
-        checked = checked.at(row).polynomial
-    values = _contributions(checked, row[None], k)[0]
-    constant = checked.terms.orders() == 0
-    start = float(values[constant].sum())
-    size = np.where(constant, 0.0, np.abs(values))
-    places = largest(size, check_count(n, where="n"))
-    places = places[size[places] > 0.0]
+    if X is None:
+        steps = _term_steps(checked, row, k)
+    else:
+        steps = _column_steps(checked, row, thin(read_rows(checked, X), MAX_ROWS), k)
+    places = largest(np.abs(steps.values), check_count(n, where="n"))
+    places = places[steps.values[places] != 0.0]
     # Everything else, summed on its own: a difference of large sums would lose digits.
-    left = np.flatnonzero(size)
+    left = np.flatnonzero(steps.values)
     left = left[~np.isin(left, places)]
-    steps = [*values[places].tolist(), *([float(values[left].sum())] if len(left) else [])]
+    rest = [float(steps.values[left].sum())] if len(left) else []
 
     def make(lines: int) -> list[str]:
-        named = [_with_value(checked, checked.terms[i], row, lines) for i in places.tolist()]
-        rest = [f"{plural(len(left), 'other term')}"] if len(left) else []
-        return ["intercept", *named, *rest, "prediction"]
+        others = [plural(len(left), f"other {steps.unit}")] if len(left) else []
+        named = [steps.name(i, lines) for i in places.tolist()]
+        return [steps.begin, *named, *others, "prediction"]
 
-    axes = panels(ax, height=max(rows_height(make(3)), 1.4))[0]
-    _draw_steps(axes, start, steps)
-    labels, letters = fit_rows(axes, len(steps) + 2, make, own=ax is None)
+    axes = panels(ax, height=max(rows_height(make(3)), 1.4) + 0.25 * bool(steps.title))[0]
+    _draw_steps(axes, steps.start, [*steps.values[places].tolist(), *rest])
+    labels, letters = fit_rows(axes, len(places) + len(rest) + 2, make, own=ax is None)
     name_rows(axes, labels, letters)
-    describe(axes, x=output_label(checked, k))
+    describe(axes, x=output_label(checked, k), title=steps.title)
     tidy(axes, left=False)
     return axes
 
 
-@styled
-def beeswarm(
-    poly: Polynomial,
-    X: Any,
-    *,
-    n: int = 10,
-    output: int | str = 0,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the contributions of the terms over many rows, a dot each.
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """What leads from a start to a prediction: values (m,), and how to name each in some lines."""
 
-    The contributions are those of ``poly.contributions``, in the polynomial's own
-    coordinates; the colour is the value of the feature, of the first one in a product.
+    start: float
+    values: FloatArray
+    name: Callable[[int, int], str]
+    begin: str
+    unit: str
+    title: str = ""
 
-    Parameters
-    ----------
-    poly
-        A polynomial.
-    X
-        Array or data frame (m, p) in raw units; at most 1,000 rows, evenly spaced, are drawn.
-    n
-        How many terms: those whose contributions vary most (standard deviation), first on top.
-    output
-        Index or name of the output.
-    ax
-        matplotlib Axes; None for a new figure.
 
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from nn2poly import Polynomial, plots
-    >>> poly = Polynomial([[1.0], [2.0], [0.0], [0.0], [3.0], [0.0]], 2, ["rm", "lstat"])
-    >>> ax = plots.beeswarm(poly, [[1.0, 2.0], [2.0, 1.5], [0.0, 3.0]])
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['rm × lstat', 'rm']
-    """
-    checked = check_single(poly, verb="drawn")
-    k = output_index(output, checked.output_names)
-    rows = thin(read_rows(checked, X), MAX_ROWS)
-    places = ranking(checked, rows).places(check_count(n, where="n"), k)
-    terms = [checked.terms[i] for i in places.tolist()]
-
-    def make(lines: int) -> list[str]:
-        return [term_label(term, checked.feature_names, lines=lines) for term in terms]
-
-    axes = panels(ax, height=max(rows_height(make(3), extra=0.8) + 0.1 * len(terms), 1.6))[0]
-    axes.axvline(0.0, color=GREY, linewidth=0.6, zorder=0)
-    dots = None
-    for line, (place, term) in enumerate(zip(places.tolist(), terms, strict=True)):
-        x = _term_values(checked, rows, np.array([term]))[:, 0] * checked.coefficients[place, k]
-        dots = axes.scatter(
-            x, line + _swarm(x), c=_shade(rows[:, term[0]]), cmap=sequential(), vmin=0, vmax=1,
-            s=6, linewidths=0, alpha=0.8, rasterized=len(x) > 300,
-        )  # fmt: skip
-    if dots is None:
-        say(axes, "no term varies")
+def _term_steps(formula: Explicit, row: FloatArray, output: int) -> _Steps:
+    """Give the terms of the polynomial that holds at a row (p,)."""
+    if isinstance(formula, PiecewisePolynomial):
+        region = formula.at(row)
+        poly, title = region.polynomial, wrap(f"region {region.number}: {region.rule}", 58, 2)
     else:
-        _color_bar(axes, dots)
-    labels, letters = fit_rows(axes, len(terms), make, own=ax is None)
-    name_rows(axes, labels, letters)
-    describe(axes, x=f"contribution to {output_label(checked, k)}")
-    tidy(axes)
-    return axes
+        poly, title = formula, ""
+    values = _contributions(poly, row[None], output)[0]
+    constant = poly.terms.orders() == 0
+    return _Steps(
+        float(values[constant].sum()),
+        np.where(constant, 0.0, values),
+        lambda i, lines: _with_value(poly, poly.terms[i], row, lines),
+        "intercept",
+        "term",
+        title,
+    )
 
 
-def _one_row(poly: Polynomial, x: Any) -> FloatArray:
+def _column_steps(
+    formula: Explicit, row: FloatArray, background: FloatArray, output: int
+) -> _Steps:
+    """Give the Shapley values of the columns at a row (p,)."""
+    found = players(formula, row[None], background, output)
+    names, data = found.names, found.data[0].tolist()
+    return _Steps(
+        found.base,
+        found.values[0],
+        lambda i, lines: value_label(formula, names[i], data[i], lines),
+        "average over X",
+        "column" if isinstance(formula, PiecewisePolynomial) else "feature",
+    )
+
+
+def _one_row(poly: Explicit, x: Any) -> FloatArray:
     """Read one row, however it is given."""
     if frame_columns(x) is not None:
         table = x
@@ -192,7 +174,7 @@ def _one_row(poly: Polynomial, x: Any) -> FloatArray:
     return row
 
 
-def _term_values(poly: Polynomial, rows: FloatArray, variables: IntArray) -> FloatArray:
+def products_at(poly: Polynomial, rows: FloatArray, variables: IntArray) -> FloatArray:
     """Evaluate terms of one degree, given by their variables (t, degree): array (n, t)."""
     z = poly.inputs.to_working(rows)
     values = np.ones((len(z), len(variables)))
@@ -203,7 +185,7 @@ def _term_values(poly: Polynomial, rows: FloatArray, variables: IntArray) -> Flo
 
 def _contributions(poly: Polynomial, rows: FloatArray, output: int) -> FloatArray:
     """Give the contributions (n, n_terms) to one output; for few rows."""
-    parts = [_term_values(poly, rows, variables) for _, variables in poly.terms.by_degree()]
+    parts = [products_at(poly, rows, variables) for _, variables in poly.terms.by_degree()]
     result: FloatArray = np.concatenate(parts, axis=1) * poly.coefficients[:, output]
     return result
 
@@ -240,35 +222,3 @@ def _draw_steps(axes: Axes, start: float, steps: list[float]) -> None:
     axes.set_xlim(low - 0.05 * width, high + 0.3 * width)
     axes.locator_params(axis="x", nbins=5)
     axes.grid(axis="x", color=PALE, linewidth=0.4)
-
-
-def _swarm(x: FloatArray) -> FloatArray:
-    """Move dots that would cover each other to either side of their line: offsets (n,)."""
-    width = float(np.ptp(x)) or 1.0
-    place = np.floor((x - x.min()) / width * (PLACES - 1)).astype(np.intp)
-    order = np.argsort(place, kind="stable")
-    sorted_place = place[order]
-    rank = np.arange(len(x)) - np.searchsorted(sorted_place, sorted_place)
-    # 0, 1, -1, 2, -2, …: the first dot of a place stays on the line.
-    offset = np.empty(len(x))
-    offset[order] = (rank + 1) // 2 * np.where(rank % 2, 1.0, -1.0)
-    tallest = max(float(np.abs(offset).max()), 8.0)
-    result: FloatArray = SWARM * offset / tallest
-    return result
-
-
-def _shade(values: FloatArray) -> FloatArray:
-    """Scale values to 0 … 1 between their 5 % and 95 % quantiles."""
-    low, high = np.quantile(values, [0.05, 0.95])
-    if high == low:
-        low, high = values.min(), values.max()
-    shades: FloatArray = np.clip((values - low) / ((high - low) or 1.0), 0.0, 1.0)
-    return shades
-
-
-def _color_bar(axes: Axes, dots: Any) -> None:
-    bar = axes.figure.colorbar(dots, ax=axes, pad=0.02, aspect=35, ticks=[0, 1])
-    bar.ax.set_yticklabels(["low", "high"], fontsize=SMALL_SIZE)
-    bar.ax.tick_params(length=0)
-    bar.set_label("feature value", fontsize=SMALL_SIZE, labelpad=-8)
-    bar.outline.set_visible(False)

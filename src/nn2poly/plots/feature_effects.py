@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning
 from nn2poly.explain.dependence import partial_dependence
-from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.borders import both_sides, thresholds
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.plots.labels import output_label, wrap
@@ -34,7 +35,7 @@ REACH = 2.0
 
 @styled
 def effects(
-    poly: Polynomial,
+    poly: Explicit,
     feature: int | str | Sequence[int | str] | None = None,
     *,
     X: Any = None,
@@ -46,11 +47,12 @@ def effects(
     Parameters
     ----------
     poly
-        A polynomial.
+        A polynomial, or a formula with regions.
     feature
         Name or index; or several of them, one panel each; None: the columns that matter most,
         at most six. The name of a factor, a column with levels, gives a dot for each level:
-        the average prediction with that level on in every row. This needs X.
+        the average prediction with that level on in every row. This needs X. Where the regions
+        of a formula meet, the curve jumps: it is broken, and thin dots join its ends.
     X
         Array or data frame (n, p): the curve runs over the feature's range and is averaged over
         the other features of these rows: `explain.partial_dependence`. None: the others stay
@@ -99,7 +101,7 @@ def effects(
 
 @styled
 def interaction_surface(
-    poly: Polynomial,
+    poly: Explicit,
     a: int | str,
     b: int | str,
     *,
@@ -152,7 +154,13 @@ def interaction_surface(
             "A surface needs two different features.", where="b", found=f"{a!r} and {b!r}"
         )
     axes = panels(ax, height=2.8)[0]
-    across, up = (np.linspace(*span(checked, i, rows), GRID) for i in pair)
+    across, up = (
+        both_sides(
+            np.linspace(*span(checked, i, rows), GRID),
+            thresholds(checked.tree, int(checked.inputs.column_of[i])),
+        )
+        for i in pair
+    )
     height = _average(checked, rows, pair, (across, up))[:, :, k].T
     _draw_surface(axes, across, up, height, output_label(checked, k))
     if rows is not None:
@@ -171,7 +179,7 @@ def interaction_surface(
 
 
 def _average(
-    poly: Polynomial,
+    poly: Explicit,
     rows: FloatArray | None,
     features: tuple[int, ...],
     grid: Sequence[FloatArray],
@@ -185,11 +193,12 @@ def _average(
         return partial_dependence(poly, base, features, grid=axes).values
 
 
-def span(poly: Polynomial, feature: int, rows: FloatArray | None) -> tuple[float, float]:
+def span(poly: Explicit, feature: int, rows: FloatArray | None) -> tuple[float, float]:
     """Choose the range of a feature: of the data, of the calibration, or around the centre.
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[0.0], [1.0]], 1, ["t"], center=20.0, scale=5.0)
     >>> span(poly, 0, None), span(poly, 0, np.array([[15.0], [18.0]]))
     ((10.0, 30.0), (15.0, 18.0))
@@ -209,15 +218,19 @@ def _others(rows: FloatArray | None) -> str:
 
 
 def _draw_effect(
-    axes: Axes, poly: Polynomial, feature: int, output: int, rows: FloatArray | None
+    axes: Axes, poly: Explicit, feature: int, output: int, rows: FloatArray | None
 ) -> None:
     low, high = span(poly, feature, rows)
-    grid = np.linspace(low, high, POINTS)
+    cuts = thresholds(poly.tree, int(poly.inputs.column_of[feature]))
+    grid = both_sides(np.linspace(low, high, POINTS), cuts)
     values = None if rows is None else np.unique(rows[:, feature])
     few = values if values is not None and len(values) <= FEW_VALUES else None
     # Between the values of a category the curve means nothing.
     style = "-" if few is None else ":"
-    axes.plot(grid, _average(poly, rows, (feature,), (grid,))[:, output], style, color=BLUE)
+    curve = _average(poly, rows, (feature,), (grid,))[:, output]
+    _draw_curve(
+        axes, grid, curve, np.searchsorted(grid, [c for c in cuts if low < c <= high]), style
+    )
     axes.set_xlim(low, high)
     if rows is not None:
         bottom, top = axes.get_ylim()
@@ -238,6 +251,17 @@ def _draw_effect(
     tidy(axes)
 
 
+def _draw_curve(
+    axes: Axes, grid: FloatArray, curve: FloatArray, jumps: IntArray, style: str
+) -> None:
+    """Draw a curve that jumps before some of its points: in pieces, joined by thin dots."""
+    gap = np.full(len(jumps), np.nan)
+    axes.plot(np.insert(grid, jumps, gap), np.insert(curve, jumps, gap), style, color=BLUE)
+    for place in jumps.tolist():
+        sides = slice(place - 1, place + 1)
+        axes.plot(grid[sides], curve[sides], ":", color=BLUE, linewidth=0.7)
+
+
 def _draw_density(axes: Axes, values: FloatArray) -> None:
     edges, heights = density(values, *axes.get_xlim())
     tops = (DENSITY_TO - 0.04) * np.append(heights, heights[-1])
@@ -247,7 +271,7 @@ def _draw_density(axes: Axes, values: FloatArray) -> None:
     )  # fmt: skip
 
 
-def _shade_unseen(axes: Axes, poly: Polynomial, feature: int, low: float, high: float) -> None:
+def _shade_unseen(axes: Axes, poly: Explicit, feature: int, low: float, high: float) -> None:
     """Grey what the conversion did not see."""
     if poly.low is None or poly.high is None:
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nn2poly.formula.term_names import output_index
 
 if TYPE_CHECKING:
-    from nn2poly.formula.polynomial import Polynomial
+    from nn2poly.formula.piecewise import Explicit
 
 # Characters of a line, which leave half of one column for bars; lines of one label (taste).
 WIDTH, LINES = 24, 4
@@ -133,7 +133,7 @@ def _power(name: str, power: int) -> str:
     return name if power == 1 else name + str(power).translate(_SUPERSCRIPTS)
 
 
-def output_label(poly: Polynomial, output: int | str, *, length: int = 40) -> str:
+def output_label(poly: Explicit, output: int | str, *, length: int = 40) -> str:
     """Name an output; that of a classifier is raw, before the link.
 
     Examples

@@ -8,13 +8,12 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.feature_importance import importance
 from nn2poly.explain.levels import level_averages
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
-from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Column
+from nn2poly.plots.column_values import column_moves
 from nn2poly.plots.labels import distinct, output_label, wrap
 from nn2poly.plots.layout import DENSITY_TO, as_text, describe, tidy
 from nn2poly.plots.style import BLUE, GREEN, PALE, SMALL_SIZE, TINY_SIZE
@@ -33,29 +32,18 @@ def most_important(poly: Explicit, X: Any) -> list[str]:
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> most_important(Polynomial([[0.0], [1.0], [-2.0]], 1, ["a", "b"]), None)
     ['b', 'a']
     """
     if isinstance(poly, PiecewisePolynomial):
-        return _by_importance(poly, X)
+        remedy = "pass X=…, or name the columns: effects(poly, ['hour'])"
+        return list(column_moves(poly, X, remedy=remedy))[:MAX_COLUMNS]
     numbers = poly.inputs.column_of[list(ranking(poly, X).features(poly))].tolist()
     return [poly.inputs.columns[i].name for i in list(dict.fromkeys(numbers))[:MAX_COLUMNS]]
 
 
-def _by_importance(poly: PiecewisePolynomial, X: Any) -> list[str]:
-    """Name the columns with which the outputs move most, whatever the regions."""
-    if X is None:
-        raise InvalidInputError(
-            "Which columns matter most in a formula with regions is told by data.",
-            where="X",
-            expected="rows, or the columns to draw",
-            found="None",
-            remedy="pass X=…, or name the columns: effects(poly, ['hour'])",
-        )
-    return [str(row[0]) for row in importance(poly, X).rows[:MAX_COLUMNS]]
-
-
-def effect_places(feature: Any, poly: Polynomial) -> tuple[tuple[int, ...], Column | None]:
+def effect_places(feature: Any, poly: Explicit) -> tuple[tuple[int, ...], Column | None]:
     """Find a feature by name or index, or a factor by name: its features, and the factor."""
     pairs = zip(poly.inputs.columns, poly.inputs.places, strict=True)
     factors = [(column, places) for column, places in pairs if column.kind == "factor"]
@@ -70,7 +58,7 @@ def effect_places(feature: Any, poly: Polynomial) -> tuple[tuple[int, ...], Colu
 
 def draw_levels(
     axes: Axes,
-    poly: Polynomial,
+    poly: Explicit,
     column: Column,
     places: tuple[int, ...],
     output: int,

@@ -9,12 +9,14 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.importance import unit_text
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_single
 from nn2poly.formula.term_names import output_index, parse_term
+from nn2poly.inputs import Inputs
 
 
-def read_rows(poly: Polynomial, X: Any, where: str = "X") -> FloatArray:
+def read_rows(poly: Explicit, X: Any, where: str = "X") -> FloatArray:
     """Read data (n, p) in the order of the polynomial's features."""
     return poly.inputs.read(X, where=where)
 
@@ -50,6 +52,29 @@ def moments(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.where(fixed, rows[0], center), np.where(fixed, 1.0, scale)
 
 
+def typical_row(X: FloatArray, inputs: Inputs) -> FloatArray:
+    """Give the means, rounded to be read, and of every factor its most frequent level: (p,).
+
+    Examples
+    --------
+    >>> from nn2poly.inputs.indicators import detect_indicators
+    >>> X = np.tile([[0.0, 5.0], [1.0, 6.0], [1.0, 7.0]], (4, 1))
+    >>> typical_row(X, detect_indicators(Inputs.of(["u", "t"]), X))
+    array([1., 6.])
+    """
+    spread = np.maximum(X.std(axis=0), np.finfo(float).tiny)
+    digits = np.clip(3 - np.floor(np.log10(spread)), -300, 300).astype(int)
+    row = np.array(
+        [round(m, d) for m, d in zip(X.mean(axis=0).tolist(), digits.tolist(), strict=True)]
+    )
+    row = np.where(np.ptp(X, axis=0) == 0, X[0], row) + 0.0  # no -0
+    for factor in inputs.indicators():
+        columns = list(factor)
+        levels, counts = np.unique(X[:, columns], axis=0, return_counts=True)
+        row[columns] = levels[counts.argmax()]
+    return row
+
+
 def in_units(poly: Any, X: Any) -> tuple[Polynomial, str]:
     """Rewrite a polynomial in standard deviations of X; without X leave it as it is.
 
@@ -64,7 +89,7 @@ def in_units(poly: Any, X: Any) -> tuple[Polynomial, str]:
     return checked, unit_text(checked.inputs)
 
 
-def feature_index(feature: Any, poly: Polynomial) -> int:
+def feature_index(feature: Any, poly: Explicit) -> int:
     """Find a feature by name or index."""
     return parse_term((feature,), poly.feature_names)[0]
 

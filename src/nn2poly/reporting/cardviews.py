@@ -45,7 +45,7 @@ def _view(heading: str, source: str, card: FidelityCard) -> CardView:
     return CardView(heading, source, verdict, guarantee, tuple(card.tables()))
 
 
-def figures(card: FidelityCard | None, n_terms: int) -> tuple[Figure, ...]:
+def figures(card: FidelityCard | None, n_terms: int, n_regions: int = 1) -> tuple[Figure, ...]:
     """Pick the numbers for the top of the page.
 
     Examples
@@ -53,8 +53,10 @@ def figures(card: FidelityCard | None, n_terms: int) -> tuple[Figure, ...]:
     >>> figures(None, 29260)
     (Figure(label='terms', value='29,260'),)
     """
+    regions = (Figure("regions", number(n_regions)),) if n_regions > 1 else ()
+    size = (*regions, Figure("terms", number(n_terms)))
     if card is None:
-        return (Figure("terms", number(n_terms)),)
+        return size
     shares = {n: o.quantiles[2] / o.spread for n, o in card.per_output.items() if o.spread > 0}
     made = [Figure("R² against the network", r_squared(card.r2))]
     if shares:
@@ -66,4 +68,4 @@ def figures(card: FidelityCard | None, n_terms: int) -> tuple[Figure, ...]:
     if card.agreement is not None:
         made.append(Figure("of labels agree", agreement_text(card.agreement)))
     rows = "held-out rows" if card.held_out else "rows compared"
-    return (*made, Figure(rows, number(card.n_rows)), Figure("terms", number(n_terms)))
+    return (*made, Figure(rows, number(card.n_rows)), *size)

@@ -7,55 +7,54 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.fidelity import fidelity
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import TooManyTermsError
+from nn2poly.formula import piecewise_display
 from nn2poly.formula.display import facts
 from nn2poly.formula.importance import MAX_ROWS, ranking
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import Inputs, outside_range
+from nn2poly.inputs import Inputs
 from nn2poly.inputs.indicators import detect_indicators
-from nn2poly.links import probabilities
 from nn2poly.network.readers import read_network
-from nn2poly.plots.units import evenly, thin
+from nn2poly.plots.column_values import column_moves
+from nn2poly.plots.units import evenly, thin, typical_row
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
-from nn2poly.reporting.contents import Chosen, Contents, WorstRow
-from nn2poly.reporting.controls import controls, typical_row
+from nn2poly.reporting.contents import Contents, WorstRow
+from nn2poly.reporting.controls import controls
 from nn2poly.reporting.describe import Rows, describe_columns, describe_response, read_rows
 from nn2poly.reporting.effectviews import effects_payload
-from nn2poly.reporting.formulas import export_texts, exported, formula_views, top_terms
+from nn2poly.reporting.failures import Measured, worst_rows
+from nn2poly.reporting.formulas import (
+    export_texts,
+    exported,
+    exported_regions,
+    formula_views,
+    top_terms,
+)
 from nn2poly.reporting.numerals import r_squared
 from nn2poly.reporting.payload import packed, polynomial_payload
+from nn2poly.reporting.regioneffects import features_by_importance, region_effects_payload
+from nn2poly.reporting.regionviews import (
+    region_parts,
+    region_views,
+    regions_payload,
+    top_region_terms,
+    tree_view,
+)
 from nn2poly.reporting.scatter import scatter_views
 
-# Rows of the table of failures; bytes of rows that travel with the page, and how many rows: a
-# quarter of what the chart library takes (taste).
-N_WORST = 10
+# Bytes of rows that travel with the page, and how many rows: a quarter of what the chart library
+# takes (taste).
 CARRIED_BYTES, MIN_CARRIED, MAX_CARRIED = 400_000, 50, 1_000
 # Coefficients that a page holds: 8 bytes each, 11 in base64, so 11 MB of text at most.
 MAX_COEFFICIENTS = 1_000_000
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """The rows with the raw outputs (n, k) of both models, and the card on them."""
-
-    rows: Rows
-    guess: FloatArray
-    truth: FloatArray | None
-    card: FidelityCard | None
-
-    @property
-    def outputs(self) -> dict[str, FloatArray]:
-        """Raw outputs by the name of the model."""
-        both = {} if self.truth is None else {"network": self.truth}
-        return {**both, "polynomial": self.guess}
-
-
-def collect(poly: Polynomial, model: Any, X: Any, y: Any, title: str) -> Contents:
+def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
     """Measure everything; nothing is rendered yet.
 
     Raises
@@ -66,57 +65,92 @@ def collect(poly: Polynomial, model: Any, X: Any, y: Any, title: str) -> Content
     _check_size(poly)
     measured = _measure(poly, model, read_rows(X, y, poly))
     rows, card = measured.rows, measured.card or poly.card
-    inputs = detect_indicators(poly.inputs, rows.X)
-    sample = thin(rows.X, MAX_ROWS)
-    ranked = ranking(poly, sample)
-    small, note = exported(poly, ranked, sample)
-    worst = _worst_rows(poly, measured)
-    payload = _payload(poly, ranked.features(poly), measured, inputs, [row.row for row in worst])
-    effects = effects_payload(poly, sample, ranked, payload["controls"])
+    worst = worst_rows(poly, measured)
+    if isinstance(poly, PiecewisePolynomial):
+        parts = _of_regions(poly, measured, worst)
+    else:
+        parts = _of_polynomial(poly, measured, worst)
     return Contents(
         title=title,
-        facts=facts(poly),
         units=_units(poly),
         version=version("nn2poly"),
         n_rows=len(rows.X),
         n_dropped=rows.n_given - len(rows.X),
-        n_sample=len(sample),
+        n_sample=min(len(rows.X), MAX_ROWS),
         n_terms=poly.n_terms,
         has_network=measured.truth is not None,
         has_range=poly.low is not None,
-        has_pairs=bool(effects["pairs"]),
+        has_pairs=bool(parts["payload"]["effects"]["pairs"]),
         output_prefix="" if poly.link == "identity" else "logit of ",
         link=poly.link,
         several_labels=poly.link == "sigmoid" and poly.n_outputs > 1,
-        figures=figures(card, poly.n_terms),
+        figures=figures(card, poly.n_terms, len(poly.regions)),
         cards=card_views(measured.card, poly.card),
         feature_names=poly.feature_names,
         output_names=poly.output_names,
-        formulas=formula_views(poly, ranked),
-        exports=export_texts(small),
-        export_note=note,
         worst=worst,
-        top_terms=top_terms(poly, ranked),
         columns=describe_columns(rows, poly),
         response=describe_response(rows, poly, measured.outputs),
-        payload={**payload, "effects": effects},
+        **parts,
     )
 
 
-def _units(poly: Polynomial) -> str:
+def _of_polynomial(
+    poly: Polynomial, measured: Measured, worst: tuple[WorstRow, ...]
+) -> dict[str, Any]:
+    """Collect what is said of the terms of one polynomial."""
+    sample = thin(measured.rows.X, MAX_ROWS)
+    ranked = ranking(poly, sample)
+    small, note = exported(poly, ranked, sample)
+    payload = _payload(poly, ranked.features(poly), measured, worst)
+    effects = effects_payload(poly, sample, ranked, payload["controls"])
+    return {
+        "facts": facts(poly),
+        "formulas": formula_views(poly, ranked),
+        "exports": export_texts(small),
+        "export_note": note,
+        "top_terms": top_terms(poly, ranked),
+        "payload": {"polynomial": polynomial_payload(poly), **payload, "effects": effects},
+    }
+
+
+def _of_regions(
+    formula: PiecewisePolynomial, measured: Measured, worst: tuple[WorstRow, ...]
+) -> dict[str, Any]:
+    """Collect what is said of regions: their rules and terms; the columns for what they share."""
+    X = measured.rows.X
+    sample, parts = thin(X, MAX_ROWS), region_parts(formula, X)
+    moves = column_moves(formula, sample, remedy="")
+    small, note = exported_regions(formula, sample)
+    payload = _payload(formula, features_by_importance(formula, moves), measured, worst)
+    effects = region_effects_payload(formula, sample, parts, moves, payload["controls"])
+    polynomial = regions_payload(formula, parts, X)
+    return {
+        "facts": piecewise_display.facts(formula),
+        "formulas": (),
+        "exports": export_texts(small),
+        "export_note": note,
+        "top_terms": top_region_terms(parts),
+        "payload": {"polynomial": polynomial, **payload, "effects": effects},
+        "tree": tree_view(formula.tree, formula.inputs),
+        "regions": region_views(formula, parts, measured.guess, measured.truth),
+    }
+
+
+def _units(poly: Explicit) -> str:
     raw = all(coordinate.is_plain for coordinate in poly.inputs.coordinates)
     return "in raw units" if raw else "as the polynomial has them: (value − centre) / scale"
 
 
-def _check_size(poly: Polynomial) -> None:
-    n_values = poly.coefficients.size
+def _check_size(poly: Explicit) -> None:
+    n_values = poly.n_terms * poly.n_outputs
+    most = MAX_COEFFICIENTS // (poly.n_outputs * len(poly.regions))
     if n_values > MAX_COEFFICIENTS:
         raise TooManyTermsError(
             f"A page cannot hold {n_values:,} coefficients; it takes {MAX_COEFFICIENTS:,}.",
             n_terms=poly.n_terms,
             n_bytes=8 * n_values,
-            remedy=f"pass poly.prune(n_terms={MAX_COEFFICIENTS // poly.n_outputs}), or a lower "
-            "max_order",
+            remedy=f"pass poly.prune(n_terms={most}), or a lower max_order",
         )
 
 
@@ -124,7 +158,7 @@ def _check_size(poly: Polynomial) -> None:
 class _Evaluated:
     """A polynomial with its outputs on the rows, so that they are computed once."""
 
-    poly: Polynomial
+    poly: Explicit
     by_order: list[FloatArray]
 
     @property
@@ -146,88 +180,30 @@ class _Evaluated:
         return self.poly.count_outside(X)
 
 
-def _measure(poly: Polynomial, model: Any, rows: Rows) -> _Measured:
+def _measure(poly: Explicit, model: Any, rows: Rows) -> Measured:
     evaluated = _Evaluated(poly, poly.outputs_by_order(rows.X))
     guess = evaluated.by_order[-1]
     if model is None:
-        return _Measured(rows, guess, None, None)
+        return Measured(rows, guess, None, None)
     network = read_network(model)
     card = numbered_as_given(fidelity(network, evaluated, rows.X), rows.index)
-    return _Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
-
-
-def _worst_rows(poly: Polynomial, measured: _Measured) -> tuple[WorstRow, ...]:
-    """List the rows of the largest error in units of the output's range, worst first."""
-    truth, rows = measured.truth, measured.rows
-    if truth is None:
-        return ()
-    spread = np.ptp(truth, axis=0)
-    share = np.abs(truth - measured.guess) / np.where(spread > 0, spread, 1.0)
-    output = share.argmax(axis=1)
-    places = np.argsort(-share.max(axis=1), kind="stable")[:N_WORST]
-    outside = np.zeros((len(places), poly.n_features), dtype=bool)
-    if poly.low is not None and poly.high is not None:
-        outside = outside_range(rows.X[places], poly.low, poly.high)
-    chosen = _chosen(poly, truth[places], measured.guess[places], output[places])
-    return tuple(
-        WorstRow(
-            row=int(rows.index[i]),
-            output=poly.output_names[output[i]],
-            network=float(truth[i, output[i]]),
-            polynomial=float(measured.guess[i, output[i]]),
-            share=float(share[i, output[i]]),
-            chosen=choice,
-            response=_spelt(rows.y, int(i)),
-            values=tuple(rows.X[i].tolist()),
-            outside=tuple(marks.tolist()),
-        )
-        for i, marks, choice in zip(places.tolist(), outside, chosen, strict=True)
-    )
-
-
-def _chosen(
-    poly: Polynomial, truth: FloatArray, guess: FloatArray, output: IntArray
-) -> list[Chosen | None]:
-    """Give the class that the network chooses on every row, and its probability in both.
-
-    With several labels it is the label of the row's ``output``.
-    """
-    if poly.link == "identity":
-        return [None] * len(truth)
-    ours, theirs = probabilities(truth, poly.link), probabilities(guess, poly.link)
-    several = poly.link == "sigmoid" and poly.n_outputs > 1
-    # A tie of one output goes to the first class, as in `labels`.
-    column = output if several else ours.argmax(axis=1)
-    names = poly.output_names if several else poly.classes or tuple(range(ours.shape[1]))
-    return [
-        Chosen(str(names[k]), float(ours[i, k]), float(theirs[i, k]))
-        for i, k in enumerate(column.tolist())
-    ]
-
-
-def _spelt(y: npt.NDArray[Any] | None, i: int) -> str:
-    if y is None:
-        return ""
-    return ", ".join(
-        f"{v:.4g}" if isinstance(v, float) else str(v) for v in np.ravel(y[i]).tolist()
-    )
+    return Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
 
 
 def _payload(
-    poly: Polynomial,
+    poly: Explicit,
     order: tuple[int, ...],
-    measured: _Measured,
-    inputs: Inputs,
-    worst: list[int],
+    measured: Measured,
+    failures: tuple[WorstRow, ...],
 ) -> dict[str, Any]:
-    """Give the browser the polynomial, the controls and a sample of the rows."""
-    rows = measured.rows
+    """Give the browser the controls and a sample of the rows."""
+    rows, worst = measured.rows, [failure.row for failure in failures]
+    inputs = detect_indicators(poly.inputs, rows.X)
     low = rows.X.min(axis=0) if poly.low is None else poly.low
     high = rows.X.max(axis=0) if poly.high is None else poly.high
     carried = _carried(rows, poly, worst)
     truth = measured.truth
     return {
-        "polynomial": polynomial_payload(poly),
         "controls": controls(rows.X, inputs, low, high, order),
         "low": packed(low),
         "high": packed(high),
@@ -250,7 +226,7 @@ def _r2(card: FidelityCard | None) -> list[str]:
     return [] if card is None else [r_squared(output.r2) for output in card.per_output.values()]
 
 
-def _carried(rows: Rows, poly: Polynomial, worst: list[int]) -> IntArray:
+def _carried(rows: Rows, poly: Explicit, worst: list[int]) -> IntArray:
     """Choose the rows that travel with the page: evenly spread ones, and the worst."""
     width = 8 * (poly.n_features + 2 * poly.n_outputs)
     most = int(np.clip(CARRIED_BYTES // width, MIN_CARRIED, MAX_CARRIED))

@@ -79,6 +79,33 @@ class WorstRow:
     response: str
     values: tuple[float, ...]
     outside: tuple[bool, ...]
+    region: int | None = None
+
+
+@dataclass(frozen=True)
+class TreeView:
+    """A node of the tree of regions: what leads to it; a region's number, or what follows."""
+
+    text: str
+    number: int | None
+    children: tuple[TreeView, ...] = ()
+
+
+@dataclass(frozen=True)
+class RegionView:
+    """A region: its rule, its share of the rows of the report, and its formulas.
+
+    ``r2`` is that of these rows, of the conversion without a network, or None if unknown;
+    ``average`` the mean prediction of a single number.
+    """
+
+    number: int
+    rule: str
+    n_rows: int
+    share: float
+    r2: float | None
+    average: float | None
+    formulas: tuple[FormulaView, ...]
 
 
 @dataclass(frozen=True)
@@ -111,3 +138,5 @@ class Contents:
     columns: Table
     response: tuple[Table, ...]
     payload: dict[str, Any]
+    tree: TreeView | None = None
+    regions: tuple[RegionView, ...] = ()

@@ -15,29 +15,6 @@ BINS = 24
 REACH = 0.15
 
 
-def typical_row(X: FloatArray, inputs: Inputs) -> FloatArray:
-    """Give the means, rounded to be read, and of every factor its most frequent level: (p,).
-
-    Examples
-    --------
-    >>> from nn2poly.inputs.indicators import detect_indicators
-    >>> X = np.tile([[0.0, 5.0], [1.0, 6.0], [1.0, 7.0]], (4, 1))
-    >>> typical_row(X, detect_indicators(Inputs.of(["u", "t"]), X))
-    array([1., 6.])
-    """
-    spread = np.maximum(X.std(axis=0), np.finfo(float).tiny)
-    digits = np.clip(3 - np.floor(np.log10(spread)), -300, 300).astype(int)
-    row = np.array(
-        [round(m, d) for m, d in zip(X.mean(axis=0).tolist(), digits.tolist(), strict=True)]
-    )
-    row = np.where(np.ptp(X, axis=0) == 0, X[0], row) + 0.0  # no -0
-    for factor in inputs.indicators():
-        columns = list(factor)
-        levels, counts = np.unique(X[:, columns], axis=0, return_counts=True)
-        row[columns] = levels[counts.argmax()]
-    return row
-
-
 def controls(
     X: FloatArray, inputs: Inputs, low: FloatArray, high: FloatArray, order: Sequence[int]
 ) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import (
     Inputs,
     as_matrix,
@@ -53,7 +53,7 @@ class Rows:
     n_given: int
 
 
-def read_rows(X: Any, y: Any, poly: Polynomial) -> Rows:
+def read_rows(X: Any, y: Any, poly: Explicit) -> Rows:
     """Check the data and leave out rows with a missing input.
 
     Raises
@@ -63,6 +63,7 @@ def read_rows(X: Any, y: Any, poly: Polynomial) -> Rows:
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[1.0], [2.0]], 1, ["a"])
     >>> rows = read_rows([[1.0], [np.nan], [3.0]], [10, 20, 30], poly)
     >>> rows.index, rows.y
@@ -100,13 +101,14 @@ def _read_response(y: Any, n_rows: int) -> npt.NDArray[Any]:
     return values
 
 
-def describe_columns(rows: Rows, shown: Polynomial) -> Table:
+def describe_columns(rows: Rows, shown: Explicit) -> Table:
     """Describe every column: type, range, mean, deviation, missing and distinct values.
 
     Where the polynomial holds inputs at bounds, also these, and the share of rows beyond.
 
     Examples
     --------
+    >>> from nn2poly import Polynomial
     >>> X = np.array([[0.0], [1.0]])
     >>> rows = Rows(X, None, np.arange(2), np.zeros(1, int), 2)
     >>> describe_columns(rows, Polynomial([[1.0], [2.0]], 1, ["a"])).rows
@@ -150,9 +152,7 @@ def _column(values: FloatArray, missing: int) -> tuple[object, ...]:
     return (kind, *map(float, summary), missing, distinct)
 
 
-def describe_response(
-    rows: Rows, poly: Polynomial, raw: dict[str, FloatArray]
-) -> tuple[Table, ...]:
+def describe_response(rows: Rows, poly: Explicit, raw: dict[str, FloatArray]) -> tuple[Table, ...]:
     """Describe y, and how close each model comes to it.
 
     Parameters
@@ -214,7 +214,7 @@ def _scores(truth: FloatArray, guess: FloatArray) -> tuple[float | None, float]:
 
 
 def _class_response(
-    y: npt.NDArray[Any], poly: Polynomial, raw: dict[str, FloatArray]
+    y: npt.NDArray[Any], poly: Explicit, raw: dict[str, FloatArray]
 ) -> tuple[Table, ...]:
     given = {name: labels(outputs, poly.link, poly.classes) for name, outputs in raw.items()}
     shape = next(iter(given.values())).shape
@@ -237,7 +237,7 @@ def _class_response(
     )
 
 
-def _check_labels(y: npt.NDArray[Any], truth: npt.NDArray[Any], poly: Polynomial) -> None:
+def _check_labels(y: npt.NDArray[Any], truth: npt.NDArray[Any], poly: Explicit) -> None:
     """Refuse labels of which none is a class: they are coded otherwise, and all would be wrong."""
     several = poly.link == "sigmoid" and poly.n_outputs > 1
     known: tuple[Any, ...] = (0, 1) if several else poly.classes or ()

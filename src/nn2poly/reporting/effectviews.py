@@ -13,6 +13,7 @@ from nn2poly.explain.anova import anova
 from nn2poly.explain.dependence import partial_dependence
 from nn2poly.explain.levels import level_averages
 from nn2poly.formula.importance import Ranking
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.reporting.payload import packed
 
@@ -39,9 +40,9 @@ def effects_payload(
         # The page marks the range of validity; the card counts the rows outside.
         warnings.simplefilter("ignore", OutsideRangeWarning)
         pairs, strengths = pair_strengths(poly, X, ranking.features(poly)[:MAX_INPUTS])
-        averages = [_average(poly, X, control) for control in controls[:MAX_INPUTS]]
+        averages = [average_view(poly, X, control) for control in controls[:MAX_INPUTS]]
     return {
-        "deviations": packed(_value_deviations(poly, ranking)),
+        "deviations": packed(value_deviations(poly, ranking)),
         "averages": averages,
         "mean": packed(poly.outputs_by_order(X)[-1].mean(axis=0)),
         "pairs": packed(pairs, "<u4"),
@@ -49,14 +50,14 @@ def effects_payload(
     }
 
 
-def _value_deviations(poly: Polynomial, ranking: Ranking) -> FloatArray:
+def value_deviations(poly: Polynomial, ranking: Ranking) -> FloatArray:
     """Deviation of each term's value (n_terms,): that of its contribution per coefficient."""
     size = np.abs(poly.coefficients).max(axis=1)
     moves: FloatArray = ranking.sizes.max(axis=1)
     return np.where(size > 0.0, moves / np.where(size > 0.0, size, 1.0), 0.0)
 
 
-def _average(poly: Polynomial, X: FloatArray, control: dict[str, Any]) -> dict[str, Any]:
+def average_view(poly: Explicit, X: FloatArray, control: dict[str, Any]) -> dict[str, Any]:
     """Average the outputs over the rows at each value ``x``, or with each level of a factor on."""
     if control["kind"] == "levels":
         levels = (control[name] for name in ("features", "low", "high"))

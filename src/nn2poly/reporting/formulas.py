@@ -7,9 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from nn2poly.algebra.terms import Term
+from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import NN2PolyError
 from nn2poly.formula.importance import Ranking
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import term_name
 from nn2poly.reporting.contents import ExportText, FormulaTerm, FormulaView
@@ -23,7 +25,9 @@ MAX_EXPORTED = 2_000
 _DIGITS = "Python and SQL take raw values and keep every digit; LaTeX rounds, to be read."
 
 
-def formula_views(poly: Polynomial, ranking: Ranking) -> tuple[FormulaView, ...]:
+def formula_views(
+    poly: Polynomial, ranking: Ranking, shown: int = SHOWN_TERMS
+) -> tuple[FormulaView, ...]:
     """Pick the intercept and the terms that matter most to each output.
 
     Examples
@@ -36,7 +40,7 @@ def formula_views(poly: Polynomial, ranking: Ranking) -> tuple[FormulaView, ...]
     views = []
     for k, name in enumerate(poly.output_names):
         size = np.where(constant, np.inf, ranking.sizes[:, k])
-        places = np.argsort(-size, kind="stable")[: SHOWN_TERMS + 1].tolist()
+        places = np.argsort(-size, kind="stable")[: shown + 1].tolist()
         terms = tuple(
             _formula_term(poly.terms[i], float(poly.coefficients[i, k]), poly.inputs.entry_names)
             for i in places
@@ -91,7 +95,24 @@ def exported(poly: Polynomial, ranking: Ranking, X: FloatArray) -> tuple[Polynom
     return small, note
 
 
-def _follows(poly: Polynomial, small: Polynomial, X: FloatArray) -> float:
+def exported_regions(formula: PiecewisePolynomial, X: FloatArray) -> tuple[Explicit, str]:
+    """Choose what can be copied of a formula with regions, as `exported` does of a polynomial."""
+    whole = formula.n_terms * formula.n_outputs
+    branches = f"{plural(formula.n_regions, 'region')}, each with its rule"
+    if whole <= MAX_EXPORTED:
+        return formula, f"The text holds {branches}, and all {formula.n_terms:,} terms. {_DIGITS}"
+    n_terms = max(1, MAX_EXPORTED // (formula.n_outputs * formula.n_regions))
+    small = formula.prune(n_terms)
+    note = (
+        f"The whole formula is too long to copy from a page: the text holds {branches}, and of "
+        f"each region the {n_terms:,} terms that move the outputs most there. It follows the "
+        f"whole with R² {number(_follows(formula, small, X))} on these rows; poly.save keeps "
+        f"the whole. {_DIGITS}"
+    )
+    return small, note
+
+
+def _follows(poly: Explicit, small: Explicit, X: FloatArray) -> float:
     """Give the mean R² of the small polynomial against the whole."""
     whole, part = (q.outputs_by_order(X)[-1] for q in (poly, small))
     varies = whole.var(axis=0) > 0
@@ -101,7 +122,7 @@ def _follows(poly: Polynomial, small: Polynomial, X: FloatArray) -> float:
     return float(1.0 - left.mean())
 
 
-def export_texts(poly: Polynomial) -> tuple[ExportText, ...]:
+def export_texts(poly: Explicit) -> tuple[ExportText, ...]:
     """Write every output in LaTeX, Python and SQL."""
     from nn2poly import export
 
@@ -110,7 +131,7 @@ def export_texts(poly: Polynomial) -> tuple[ExportText, ...]:
 
 
 def _texts(
-    language: str, write: Callable[[Polynomial], dict[str, str]], poly: Polynomial
+    language: str, write: Callable[[Explicit], dict[str, str]], poly: Explicit
 ) -> list[ExportText]:
     """Write one language; a name that it cannot spell costs this text, not the report."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from numbers import Integral, Real
 
 
@@ -34,6 +35,19 @@ def _real(value: float, digits: int) -> str:
         text = f"{value:,.{max(0, digits - 1 - power)}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     return f"{mantissa.rstrip('0').rstrip('.')}e{power}"
+
+
+def rule_text(rule: str) -> str:
+    r"""Write a rule for a page: true minus signs, and a sign never parted from its number.
+
+    Examples
+    --------
+    >>> rule_text("-0.5 ≤ hour < 2").replace("\u00a0", "~")
+    '−0.5~≤ hour <~2'
+    """
+    text = re.sub(r"(?<![^ ])-(?=[\d.])", "−", rule)
+    text = re.sub(r" ([<≥]) (?=[−\d.])", " \\1\u00a0", text)
+    return re.sub(r"(?<=[\d.]) ≤ ", "\u00a0≤ ", text)
 
 
 def r_squared(value: float | None) -> str:

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from nn2poly.files import write_whole
-from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.protocol import check_single
+from nn2poly.formula.piecewise import Explicit
+from nn2poly.formula.protocol import check_formula
 from nn2poly.reporting.collect import collect
 from nn2poly.reporting.render import render
 
 
 def report(
-    poly: Polynomial,
+    poly: Explicit,
     model: Any,
     X: Any,
     y: Any = None,
@@ -31,7 +31,9 @@ def report(
     Parameters
     ----------
     poly
-        The polynomial.
+        The polynomial, or the formula with regions: a chapter then tells which rule applies
+        where, importance and effects are by column, and the what-if panel says when an input
+        crosses into another region, and what changes.
     model
         The network that it came from: anything that `read_network` reads. None when there is
         none at hand; fidelity is then that of ``poly.card``, measured at conversion.
@@ -70,7 +72,7 @@ def report(
     ...     path.name, path.stat().st_size < 6_000_000
     ('report.html', True)
     """
-    check_single(poly, where="the first argument of report", verb="reported on")
+    check_formula(poly, where="the first argument of report", verb="reported on")
     contents = collect(poly, model, X, y, title or "A neural network as a polynomial")
     # A name with half a surrogate pair has no UTF-8.
     return write_whole(Path(path), render(contents).encode("utf-8", "replace"))

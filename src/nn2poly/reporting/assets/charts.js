@@ -156,9 +156,9 @@ charts.add("chart-agreement", (box) => {
 });
 
 // A term as a label: names cut to fit, powers raised.
-function termLabel(place, length) {
-  if (!polynomial.orders[place]) return "1";
-  const powers = Array.from(polynomial.factors(place));
+function termLabel(place, length, piece = polynomial) {
+  if (!piece.orders[place]) return "1";
+  const powers = Array.from(piece.factors(place));
   const each = Math.max(6, Math.floor(length / powers.length) - 2);
   return powers.map(([j, power]) => `${plain(shortened(polynomial.entries[j], each))}${power > 1 ? `<sup>${power}</sup>` : ""}`).join(" · ");
 }

@@ -21,6 +21,9 @@ function strip(control) {
     // A single row must be seen beside thousands.
     if (count) bar("count", i + 0.08, 10 - Math.max(0.8, (9 * count) / top), 0.84, Math.max(0.8, (9 * count) / top));
   });
+  for (const at of borders.of(control.features[0])) {
+    if (at > control.min && at < control.max) bar("border", ((at - control.min) / width) * n - 0.06, 0, 0.12, 10);
+  }
   return drawing;
 }
 

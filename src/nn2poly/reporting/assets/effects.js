@@ -1,15 +1,17 @@
-// Importance of terms, main effects, and interactions.
+// Importance of terms (of columns, with regions), main effects, and interactions.
 
 const effects = (() => {
   const source = data.effects;
-  const deviations = doubles(source.deviations);
+  const deviations = [source.deviations].flat().map(doubles);
   const pairs = integers(source.pairs);
   const strengths = singles(source.strengths);
-  const { nFeatures, nOutputs } = polynomial;
+  const { nOutputs } = polynomial;
+  // What pairs are made of: features, or with regions the columns of the table.
+  const players = source.players || polynomial.features.map((name, j) => ({ name, features: [j] }));
   const SHOWN = 20;
 
   // What a term moves the output by, and which terms do most.
-  const move = (place, output) => Math.abs(polynomial.coefficient(place, output)) * deviations[place];
+  const move = (place, output, region = 0) => Math.abs(polynomial.pieces[region].coefficient(place, output)) * deviations[region][place];
   function topTerms(output, count) {
     const places = Array.from({ length: polynomial.nTerms }, (_, i) => i).filter((i) => polynomial.orders[i]);
     return places.sort((a, b) => move(b, output) - move(a, output)).slice(0, count);
@@ -23,7 +25,28 @@ const effects = (() => {
       : { two, ...control });
   }));
 
-  charts.add("chart-importance", (box) => {
+  // With regions: how far the output moves with each column.
+  function columnBars(box) {
+    const moves = doubles(source.columns.moves);
+    const bars = source.columns.names.map((name, i) => ({ name, size: moves[i * nOutputs + state.output] }));
+    bars.sort((a, b) => b.size - a.size);
+    const shown = bars.slice(0, SHOWN).reverse();
+    return {
+      traces: [{
+        type: "bar", orientation: "h", x: shown.map((b) => b.size), y: shown.map((_, i) => i), marker: { color: theme.colours().accent },
+        hoverinfo: "text", textposition: "none", text: shown.map((b) => `${plain(b.name)}<br>moves the output by ${formatted(b.size)}`),
+      }],
+      layout: {
+        height: 60 + 24 * Math.max(shown.length, 2),
+        xaxis: { title: charts.title(`moves ${polynomial.prefix ? outputLabel() : "the output"} by`, box), rangemode: "tozero", nticks: 6 },
+        yaxis: { tickvals: shown.map((_, i) => i), ticktext: shown.map((b) => plain(shortened(b.name, charts.room(box)))), showgrid: false, zeroline: false },
+      },
+      caption: `How far ${outputLabel()} moves with each input.${shown.length < bars.length ? ` The ${shown.length} inputs that move it most, of ${bars.length}.` : ""}`,
+      summary: `Bar chart of how far ${outputLabel()} moves with each input. First: ${bars.slice(0, 3).map((b) => b.name).join("; ")}.`,
+    };
+  }
+
+  charts.add("chart-importance", source.columns ? columnBars : (box) => {
     const c = theme.colours();
     const places = topTerms(state.output, SHOWN).reverse();
     const signs = places.map((i) => polynomial.coefficient(i, state.output));
@@ -50,10 +73,17 @@ const effects = (() => {
 
   // Average outputs at the points x of an input; the ends of its range of validity come last.
   function average(place, output) {
-    const { x, y } = source.averages[place];
+    const { x, y, jumps } = source.averages[place];
     const all = doubles(y);
-    return { x: x && Array.from(doubles(x)), y: Array.from({ length: all.length / nOutputs }, (_, i) => all[i * nOutputs + output]) };
+    return { jumps: jumps || [], x: x && Array.from(doubles(x)), y: Array.from({ length: all.length / nOutputs }, (_, i) => all[i * nOutputs + output]) };
   }
+
+  // Between regions a curve is broken before some points; thin dots join its ends.
+  const broken = (values, jumps) => values.flatMap((value, i) => (jumps.includes(i) ? [null, value] : [value]));
+  const joints = (x, y, jumps) => ({
+    x: jumps.flatMap((i) => [x[i - 1], x[i], null]), y: jumps.flatMap((i) => [y[i - 1], y[i], null]), mode: "lines",
+    line: { color: theme.colours().accent, width: 1, dash: "dot" }, hoverinfo: "skip",
+  });
 
   const grid = (low, high, n) => Array.from({ length: n }, (_, i) => low + ((high - low) * i) / (n - 1));
 
@@ -109,8 +139,12 @@ const effects = (() => {
     const change = `${formatted(atLow, 3)} at ${formatted(control.low)} to ${formatted(atHigh, 3)} at ${formatted(control.high)}`;
     return {
       traces: [
-        { x, y, mode: control.two ? "lines+markers" : "lines", line: { color: c.accent, width: 2.5 }, marker: { size: 9 }, hoverinfo: "text", text: x.map((v, i) => `${formatted(v)}: ${formatted(y[i])}`) },
+        {
+          x: broken(x, found.jumps), y: broken(y, found.jumps), mode: control.two ? "lines+markers" : "lines", line: { color: c.accent, width: 2.5 }, marker: { size: 9 },
+          hoverinfo: "text", text: broken(x.map((v, i) => `${formatted(v)}: ${formatted(y[i])}`), found.jumps),
+        },
         { type: "bar", x: where.x, y: where.y, width: where.width, yaxis: "y2", marker: { color: c.faint, opacity: 0.55 }, hoverinfo: "skip" },
+        ...(found.jumps.length ? [joints(x, y, found.jumps)] : []),
       ],
       layout: {
         height: 380, bargap: 0, shapes: control.two ? [] : ends(control),
@@ -118,8 +152,8 @@ const effects = (() => {
         yaxis: { domain: [0.2, 1], title: charts.title(`average ${outputLabel()}`, box, 0.35) },
         yaxis2: { domain: [0, 0.15], showticklabels: false, showgrid: false, zeroline: false },
       },
-      caption: control.two ? `${name}: average ${outputLabel()} at its two values.` : `${name}: average ${outputLabel()}. Between the dotted lines is the range of validity.`,
-      summary: `Curve of the average ${outputLabel()} over ${name}: from ${change}.`,
+      caption: control.two ? `${name}: average ${outputLabel()} at its two values.` : `${name}: average ${outputLabel()}. Between the dotted lines is the range of validity.${found.jumps.length ? ` It jumps at ${found.jumps.map((i) => formatted(x[i])).join(", ")}, where regions meet.` : ""}`,
+      summary: `Curve of the average ${outputLabel()} over ${name}: from ${change}${found.jumps.length ? `, with jumps at ${found.jumps.map((i) => formatted(x[i])).join(", ")}` : ""}.`,
     };
   });
 
@@ -142,7 +176,7 @@ const effects = (() => {
     const before = pairSelect.value;
     const options = rankedPairs().map((i) => {
       const [a, b] = [pairs[2 * i], pairs[2 * i + 1]];
-      return element("option", { value: `${a},${b}` }, `${polynomial.features[a]} × ${polynomial.features[b]}`);
+      return element("option", { value: `${a},${b}` }, `${players[a].name} × ${players[b].name}`);
     });
     pairSelect.replaceChildren(...options);
     if (options.some((option) => option.value === before)) pairSelect.value = before;
@@ -162,11 +196,11 @@ const effects = (() => {
       if (a === undefined || b === undefined) continue;
       const [row, column] = [Math.max(a, b), Math.min(a, b)];
       z[row][column] = strength(i);
-      const names = `${plain(polynomial.features[kept[a]])} × ${plain(polynomial.features[kept[b]])}`;
+      const names = `${plain(players[kept[a]].name)} × ${plain(players[kept[b]].name)}`;
       text[row][column] = `${names}<br>${formatted(strength(i))}`;
     }
     const at = kept.map((_, i) => i);
-    const labels = kept.map((j) => shortened(polynomial.features[j], box.clientWidth < 520 ? 11 : 20));
+    const labels = kept.map((j) => shortened(players[j].name, box.clientWidth < 520 ? 11 : 20));
     const crowded = 8 * Math.max(...labels.map((l) => l.length)) * kept.length > 0.7 * box.clientWidth;
     const first = pairSelect.options[0].textContent;
     return {
@@ -179,7 +213,7 @@ const effects = (() => {
         xaxis: { tickvals: at, ticktext: labels.map(plain), tickangle: crowded ? -60 : 0, showgrid: false, zeroline: false, range: [-0.5, kept.length - 1.5] },
         yaxis: { tickvals: at, ticktext: labels.map(plain), range: [kept.length - 0.5, 0.5], showgrid: false, zeroline: false },
       },
-      caption: `${outputTitle()}. ${kept.length < nFeatures ? `The ${kept.length} inputs that take part most, of ${nFeatures}. ` : ""}Choose a cell, or a pair below.`,
+      caption: `${outputTitle()}. ${kept.length < players.length ? `The ${kept.length} inputs that take part most, of ${players.length}. ` : ""}Choose a cell, or a pair below.`,
       summary: `Heatmap of the strength of pairs of inputs for ${outputLabel()}. Strongest pair: ${first}.`,
     };
   }
@@ -202,6 +236,7 @@ const effects = (() => {
 
   function surface(box) {
     const [a, b] = pairSelect.value.split(",").map(Number);
+    if (polynomial.rules) return regionSurface(box, players[a], players[b], HELD);
     if (controlOf.get(a).two || controlOf.get(b).two) return controlOf.get(b).two ? lines(box, a, b) : lines(box, b, a);
     const c = theme.colours();
     const value = polynomial.restricted(a, b, doubles(data.typical), state.output);

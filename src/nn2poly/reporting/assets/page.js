@@ -5,7 +5,7 @@
   const output = byId("output");
 
   function showOutput() {
-    document.querySelectorAll("#formula [data-output]").forEach((node) => {
+    document.querySelectorAll("#formula [data-output], #rules [data-output]").forEach((node) => {
       node.hidden = Number(node.dataset.output) !== state.output;
     });
   }

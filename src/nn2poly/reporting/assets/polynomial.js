@@ -1,23 +1,14 @@
-// The polynomial, in double precision: coefficients belong to z = (f(x) - center) / scale, with x
-// held at its bounds and f the function of its column, if it has one.
+// The formula, in double precision: coefficients belong to z = (f(x) - center) / scale, with x
+// held at its bounds and f the function of its column, if it has one. One polynomial, or one for
+// each region: data.polynomial.pieces, and a tree that tells the region of a row.
 
 const polynomial = (() => {
   const source = data.polynomial;
   const center = doubles(source.center);
   const scale = doubles(source.scale);
   const [low, high] = source.bounds.map(doubles);
-  const coefficients = doubles(source.coefficients);
-  const variables = source.variables.map((text) => integers(text, source.wide));
   const nOutputs = source.outputs.length;
-  const nTerms = source.sizes.reduce((a, b) => a + b, 0);
   const nFeatures = source.features.length;
-
-  const orders = new Uint8Array(nTerms);
-  const begins = [0];
-  source.sizes.forEach((size, degree) => {
-    orders.fill(degree, begins[degree], begins[degree] + size);
-    begins.push(begins[degree] + size);
-  });
 
   // A function of Math, or a table that is linear between its points.
   const curves = source.curves.map((curve) => {
@@ -35,78 +26,106 @@ const polynomial = (() => {
 
   const standard = (x) => Float64Array.from(x, coordinate);
 
-  // The variables of a term, in order and repeated.
-  function term(place) {
-    const degree = orders[place];
-    const row = place - begins[degree];
-    return variables[degree].subarray(row * degree, (row + 1) * degree);
-  }
-
-  function factors(place) {
-    const powers = new Map();
-    for (const j of term(place)) powers.set(j, (powers.get(j) || 0) + 1);
-    return powers;
-  }
-
-  // As Polynomial.term_names spells it.
-  function name(place) {
-    if (!orders[place]) return "1";
-    return Array.from(factors(place), ([j, power]) => (power > 1 ? `${source.entries[j]}^${power}` : source.entries[j])).join(" ");
-  }
-
-  // Every term's value at x, one product each.
-  function termValues(x) {
-    const z = standard(x);
-    const values = new Float64Array(nTerms);
-    let place = 0;
-    source.sizes.forEach((size, degree) => {
-      const block = variables[degree];
-      for (let i = 0, at = 0; i < size; i += 1, place += 1) {
-        let value = 1;
-        for (let c = 0; c < degree; c += 1, at += 1) value *= z[block[at]];
-        values[place] = value;
-      }
+  // The terms of one polynomial.
+  function piece(terms) {
+    const coefficients = doubles(terms.coefficients);
+    const variables = terms.variables.map((text) => integers(text, source.wide));
+    const { sizes } = terms;
+    const nTerms = sizes.reduce((a, b) => a + b, 0);
+    const orders = new Uint8Array(nTerms);
+    const begins = [0];
+    sizes.forEach((size, degree) => {
+      orders.fill(degree, begins[degree], begins[degree] + size);
+      begins.push(begins[degree] + size);
     });
-    return values;
+
+    // The variables of a term, in order and repeated.
+    function term(place) {
+      const degree = orders[place];
+      const row = place - begins[degree];
+      return variables[degree].subarray(row * degree, (row + 1) * degree);
+    }
+
+    function factors(place) {
+      const powers = new Map();
+      for (const j of term(place)) powers.set(j, (powers.get(j) || 0) + 1);
+      return powers;
+    }
+
+    // As Polynomial.term_names spells it.
+    function name(place) {
+      if (!orders[place]) return "1";
+      return Array.from(factors(place), ([j, power]) => (power > 1 ? `${source.entries[j]}^${power}` : source.entries[j])).join(" ");
+    }
+
+    // Every term's value at x, one product each.
+    function termValues(x) {
+      const z = standard(x);
+      const values = new Float64Array(nTerms);
+      let place = 0;
+      sizes.forEach((size, degree) => {
+        const block = variables[degree];
+        for (let i = 0, at = 0; i < size; i += 1, place += 1) {
+          let value = 1;
+          for (let c = 0; c < degree; c += 1, at += 1) value *= z[block[at]];
+          values[place] = value;
+        }
+      });
+      return values;
+    }
+
+    function predict(x, values = termValues(x)) {
+      const raw = new Float64Array(nOutputs);
+      for (let i = 0, at = 0; i < nTerms; i += 1) {
+        for (let k = 0; k < nOutputs; k += 1, at += 1) raw[k] += coefficients[at] * values[i];
+      }
+      return raw;
+    }
+
+    const coefficient = (place, output) => coefficients[place * nOutputs + output];
+
+    // Coefficients of z_a^r z_b^s with all other inputs fixed at x.
+    function restricted(a, b, x, output) {
+      const z = standard(x);
+      const highest = sizes.length;
+      const table = Array.from({ length: highest }, () => new Float64Array(highest));
+      for (let place = 0; place < nTerms; place += 1) {
+        let value = coefficient(place, output);
+        let r = 0;
+        let s = 0;
+        for (const j of term(place)) {
+          if (j === a) r += 1;
+          else if (j === b) s += 1;
+          else value *= z[j];
+        }
+        table[r][s] += value;
+      }
+      return (xa, xb) => {
+        const za = coordinate(xa, a);
+        const zb = coordinate(xb, b);
+        let total = 0;
+        for (let r = highest - 1; r >= 0; r -= 1) {
+          let inner = 0;
+          for (let s = highest - 1; s >= 0; s -= 1) inner = inner * zb + table[r][s];
+          total = total * za + inner;
+        }
+        return total;
+      };
+    }
+
+    return { nTerms, orders, highest: sizes.length - 1, term, factors, name, termValues, predict, coefficient, restricted };
   }
 
-  function predict(x, values = termValues(x)) {
-    const raw = new Float64Array(nOutputs);
-    for (let i = 0, at = 0; i < nTerms; i += 1) {
-      for (let k = 0; k < nOutputs; k += 1, at += 1) raw[k] += coefficients[at] * values[i];
-    }
-    return raw;
-  }
+  const pieces = (source.pieces || [source]).map(piece);
 
-  const coefficient = (place, output) => coefficients[place * nOutputs + output];
-
-  // Coefficients of z_a^r z_b^s with all other inputs fixed at x.
-  function restricted(a, b, x, output) {
-    const z = standard(x);
-    const highest = source.sizes.length;
-    const table = Array.from({ length: highest }, () => new Float64Array(highest));
-    for (let place = 0; place < nTerms; place += 1) {
-      let value = coefficient(place, output);
-      let r = 0;
-      let s = 0;
-      for (const j of term(place)) {
-        if (j === a) r += 1;
-        else if (j === b) s += 1;
-        else value *= z[j];
-      }
-      table[r][s] += value;
+  // The number of the region that a row is in.
+  function regionOf(x) {
+    let node = source.tree || 0;
+    while (typeof node === "object") {
+      const { features, numbers, reached, left, right } = node;
+      node = features.some((j, i) => x[j] >= numbers[i]) === reached ? left : right;
     }
-    return (xa, xb) => {
-      const za = coordinate(xa, a);
-      const zb = coordinate(xb, b);
-      let total = 0;
-      for (let r = highest - 1; r >= 0; r -= 1) {
-        let inner = 0;
-        for (let s = highest - 1; s >= 0; s -= 1) inner = inner * zb + table[r][s];
-        total = total * za + inner;
-      }
-      return total;
-    };
+    return node;
   }
 
   // As links.py: sigmoid(-x) instead of 1 - p, and the largest taken off before exp.
@@ -141,9 +160,10 @@ const polynomial = (() => {
     return shares[raw.indexOf(Math.max(...raw))].name;
   }
 
-  return {
-    prefix: source.link === "identity" ? "" : "logit of ", features: source.features, entries: source.entries, outputs: source.outputs, center, scale, orders, nTerms, nOutputs,
-    nFeatures, highest: source.sizes.length - 1, term, factors, name, termValues, predict, coefficient,
-    restricted, probabilities, label,
+  const shared = {
+    prefix: source.link === "identity" ? "" : "logit of ", features: source.features, entries: source.entries, outputs: source.outputs, center, scale, nOutputs, nFeatures,
+    probabilities, label, pieces, regionOf, rules: source.rules || null,
   };
+  // What asks for terms without a region asks about the only polynomial.
+  return source.pieces ? { ...shared, predict: (x) => pieces[regionOf(x)].predict(x) } : { ...pieces[0], ...shared };
 })();

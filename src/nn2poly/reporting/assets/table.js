@@ -2,26 +2,30 @@
 
 (() => {
   const PAGE = 25;
-  const tools = { search: byId("term-search"), order: byId("term-order") };
+  const tools = { search: byId("term-search"), order: byId("term-order"), region: byId("term-region") };
   const view = { key: "move", down: true, page: 0, places: [] };
-  let names = null;
+  const names = new Map();
 
+  // The region shown, and its terms: with a single polynomial the only ones.
+  const region = () => (tools.region ? Number(tools.region.value) : 0);
+  const piece = () => polynomial.pieces[region()];
   const spelled = () => {
-    names ??= Array.from({ length: polynomial.nTerms }, (_, i) => polynomial.name(i));
-    return names;
+    const shown = region();
+    if (!names.has(shown)) names.set(shown, Array.from({ length: piece().nTerms }, (_, i) => piece().name(i)));
+    return names.get(shown);
   };
 
-  for (let order = 0; order <= polynomial.highest; order += 1) {
+  for (let order = 0; order <= Math.max(...polynomial.pieces.map((p) => p.highest)); order += 1) {
     tools.order.append(element("option", { value: order }, String(order)));
   }
 
   function keys() {
-    const n = polynomial.nTerms;
-    if (view.key === "order") return Float64Array.from(polynomial.orders);
+    const n = piece().nTerms;
+    if (view.key === "order") return Float64Array.from(piece().orders);
     const by = {
       place: (i) => i,
-      coefficient: (i) => polynomial.coefficient(i, state.output),
-      move: (i) => effects.move(i, state.output),
+      coefficient: (i) => piece().coefficient(i, state.output),
+      move: (i) => effects.move(i, state.output, region()),
     }[view.key];
     return Float64Array.from({ length: n }, (_, i) => by(i));
   }
@@ -40,8 +44,8 @@
     const order = tools.order.value === "" ? null : Number(tools.order.value);
     const lower = words.length ? spelled().map((name) => name.toLowerCase()) : null;
     const places = [];
-    for (let i = 0; i < polynomial.nTerms; i += 1) {
-      if (order !== null && polynomial.orders[i] !== order) continue;
+    for (let i = 0; i < piece().nTerms; i += 1) {
+      if (order !== null && piece().orders[i] !== order) continue;
       if (lower && !words.every((word) => lower[i].includes(word))) continue;
       places.push(i);
     }
@@ -55,10 +59,10 @@
   function row(i) {
     const cells = [
       element("td", { class: "number" }, i.toLocaleString("en-US")),
-      element("th", { scope: "row" }, ...breakable(polynomial.name(i))),
-      element("td", { class: "number" }, String(polynomial.orders[i])),
-      element("td", { class: "number", title: String(polynomial.coefficient(i, state.output)) }, formatted(polynomial.coefficient(i, state.output), 5)),
-      element("td", { class: "number" }, formatted(effects.move(i, state.output), 4)),
+      element("th", { scope: "row" }, ...breakable(piece().name(i))),
+      element("td", { class: "number" }, String(piece().orders[i])),
+      element("td", { class: "number", title: String(piece().coefficient(i, state.output)) }, formatted(piece().coefficient(i, state.output), 5)),
+      element("td", { class: "number" }, formatted(effects.move(i, state.output, region()), 4)),
     ];
     return element("tr", { "data-place": i }, ...cells);
   }
@@ -94,6 +98,7 @@
     waiting = setTimeout(select, 120);
   });
   tools.order.addEventListener("change", select);
+  if (tools.region) tools.region.addEventListener("change", select);
   byId("term-previous").addEventListener("click", () => { view.page -= 1; show(); });
   byId("term-next").addEventListener("click", () => { view.page += 1; show(); });
   let output = state.output;

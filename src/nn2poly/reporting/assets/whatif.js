@@ -34,25 +34,27 @@
 
   function load(x) {
     state.x = Float64Array.from(x);
+    crossing.forget();
     controls.forEach(({ show }) => show());
     update();
   }
 
   // The largest contributions, all others as one, from the intercept to the prediction.
   function steps() {
-    const values = polynomial.termValues(state.x);
+    const piece = polynomial.pieces[polynomial.regionOf(state.x)];
+    const values = piece.termValues(state.x);
     const parts = [];
     let intercept = 0;
-    for (let i = 0; i < polynomial.nTerms; i += 1) {
-      const value = polynomial.coefficient(i, state.output) * values[i];
-      if (!polynomial.orders[i]) intercept += value;
+    for (let i = 0; i < piece.nTerms; i += 1) {
+      const value = piece.coefficient(i, state.output) * values[i];
+      if (!piece.orders[i]) intercept += value;
       else if (value !== 0) parts.push({ place: i, value });
     }
     parts.sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || a.place - b.place);
-    const shown = parts.slice(0, BARS).map(({ place, value }) => ({ name: polynomial.name(place), place, value }));
+    const shown = parts.slice(0, BARS).map(({ place, value }) => ({ name: piece.name(place), place, value }));
     const rest = parts.slice(BARS);
     if (rest.length) shown.push({ name: `${rest.length.toLocaleString("en-US")} other terms`, value: rest.reduce((sum, p) => sum + p.value, 0) });
-    return { intercept, shown, raw: polynomial.predict(state.x, values) };
+    return { piece, intercept, shown, raw: piece.predict(state.x, values) };
   }
 
   let current = null;
@@ -65,6 +67,7 @@
     byId("prediction").textContent = formatted(raw[state.output], 6);
     byId("prediction").value = formatted(raw[state.output], 6);
     byId("prediction").dataset.raw = JSON.stringify(Array.from(raw));
+    crossing.show();
     showRange();
     showProbabilities(raw, label);
     showTable();
@@ -111,7 +114,7 @@
     let at = current.intercept;
     const bars = [{ name: "intercept", label: "intercept", base: 0, value: at, colour: c.faint }];
     for (const step of current.shown) {
-      const label = step.place === undefined ? step.name : termLabel(step.place, Math.min(28, charts.room(box)));
+      const label = step.place === undefined ? step.name : termLabel(step.place, Math.min(28, charts.room(box)), current.piece);
       bars.push({ name: step.name, label, base: at, value: step.value, colour: step.value < 0 ? c.negative : c.positive });
       at += step.value;
     }
@@ -149,6 +152,9 @@
   const note = byId("preset-note");
   preset.append(element("option", { value: "typical" }, "means, most frequent levels"));
   data.worst.forEach((row, i) => preset.append(element("option", { value: row }, `row ${row}, ${i ? `no. ${i + 1} of the worst` : "the worst"}`)));
+  (data.polynomial.middles || []).forEach((row, k) => {
+    if (row) preset.append(element("option", { value: `region-${k}` }, `the middle of region ${k}`));
+  });
   preset.append(element("option", { value: "", hidden: "" }, "a row"));
   field.max = data.rows.total - 1;
 
@@ -169,11 +175,21 @@
     if (preset.value === "typical") {
       field.value = "";
       load(typical);
+    } else if (preset.value.startsWith("region-")) {
+      field.value = "";
+      load(doubles(data.polynomial.middles[Number(preset.value.slice(7))]));
     } else if (preset.value !== "") loadRow(Number(preset.value));
   });
   field.addEventListener("change", () => { if (Number.isInteger(field.valueAsNumber)) loadRow(field.valueAsNumber); });
   document.querySelectorAll("#failures [data-row]").forEach((button) => button.addEventListener("click", () => {
     loadRow(Number(button.dataset.row));
+    byId("what-if").scrollIntoView();
+    preset.focus({ preventScroll: true });
+  }));
+
+  document.querySelectorAll("#rules [data-region]").forEach((button) => button.addEventListener("click", () => {
+    preset.value = `region-${button.dataset.region}`;
+    preset.dispatchEvent(new Event("change"));
     byId("what-if").scrollIntoView();
     preset.focus({ preventScroll: true });
   }));

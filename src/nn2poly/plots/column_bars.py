@@ -1,0 +1,76 @@
+"""The bars of `importance` for a formula with regions: one per column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nn2poly.errors import InvalidInputError
+from nn2poly.formula.piecewise import PiecewisePolynomial
+from nn2poly.plots.column_values import column_moves
+from nn2poly.plots.labels import output_label, wrap
+from nn2poly.plots.layout import (
+    Panels,
+    describe,
+    fit_rows,
+    name_rows,
+    panels,
+    result,
+    rows_height,
+    say,
+    tidy,
+)
+from nn2poly.plots.style import BLUE
+from nn2poly.plots.units import chosen_outputs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def draw_columns(
+    poly: PiecewisePolynomial,
+    n: int,
+    *,
+    output: int | str | None,
+    X: Any,
+    intercept: bool,
+    ax: Any,
+) -> Axes | Panels:
+    """Draw the n columns with which each output moves most; see `importance`."""
+    if intercept:
+        raise InvalidInputError(
+            "A formula with regions has one intercept in each of them, and no bar for it.",
+            where="intercept",
+            expected="False",
+            found="True",
+            remedy="draw the terms of one region: poly.regions[0].polynomial",
+        )
+    moves = column_moves(poly, X, remedy="pass X=…, the rows over which outputs move")
+    outputs = chosen_outputs(output, poly.output_names)
+    chosen = [_largest({name: float(v[k]) for name, v in moves.items()}, n) for k in outputs]
+    heights = [rows_height([wrap(name, lines=3) for name in sizes]) for sizes in chosen]
+    axes = panels(ax, len(outputs), height=max(*heights, 1.2))
+    several = poly.n_outputs > 1 or poly.link != "identity"
+    for panel, k, sizes in zip(axes, outputs, chosen, strict=True):
+        _draw(panel, sizes, own=ax is None)
+        text = "standard deviation of what\nmoves with the column, over X"
+        describe(panel, x=text, title=output_label(poly, k) if several else "")
+    return result(axes)
+
+
+def _largest(sizes: dict[str, float], n: int) -> dict[str, float]:
+    kept = sorted(sizes, key=lambda name: -sizes[name])[:n]
+    return {name: sizes[name] for name in kept if sizes[name] > 0.0}
+
+
+def _draw(axes: Axes, sizes: dict[str, float], *, own: bool) -> None:
+    axes.barh(np.arange(len(sizes)), list(sizes.values()), color=BLUE, height=0.72)
+    labels, letters = fit_rows(
+        axes, len(sizes), lambda lines: [wrap(name, lines=lines) for name in sizes], own=own
+    )
+    name_rows(axes, labels, letters)
+    tidy(axes)
+    axes.set_xlim(left=0.0)
+    if not sizes:
+        say(axes, "no column moves the output")

@@ -1,0 +1,177 @@
+"""`beeswarm`: what each term, or column, contributes to many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nn2poly.arguments import check_count
+from nn2poly.arrays import FloatArray
+from nn2poly.formula.importance import MAX_ROWS, ranking
+from nn2poly.formula.largest import largest
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
+from nn2poly.formula.protocol import check_formula
+from nn2poly.formula.term_names import output_index
+from nn2poly.plots.column_values import players
+from nn2poly.plots.contributions import products_at
+from nn2poly.plots.labels import WIDTH, output_label, term_label, wrap
+from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, say, tidy
+from nn2poly.plots.style import GREY, SMALL_SIZE, sequential, styled
+from nn2poly.plots.units import read_rows, thin
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# A swarm spreads over so much of its line, at so many places along it (taste).
+SWARM, PLACES = 0.38, 90
+
+
+@styled
+def beeswarm(
+    poly: Explicit,
+    X: Any,
+    *,
+    n: int = 10,
+    output: int | str = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the contributions of the terms over many rows, a dot each.
+
+    The contributions are those of ``poly.contributions``, in the polynomial's own
+    coordinates; the colour is the value of the feature, of the first one in a product.
+
+    Parameters
+    ----------
+    poly
+        A polynomial. Of a formula with regions the dots are the Shapley values of its columns
+        (`explain.shapley`, compared with these rows); levels, which have no order, are grey.
+    X
+        Array or data frame (m, p) in raw units; at most 1,000 rows, evenly spaced, are drawn.
+    n
+        How many terms, or columns: those whose contributions vary most (standard deviation),
+        first on top.
+    output
+        Index or name of the output.
+    ax
+        matplotlib Axes; None for a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from nn2poly import Polynomial, plots
+    >>> poly = Polynomial([[1.0], [2.0], [0.0], [0.0], [3.0], [0.0]], 2, ["rm", "lstat"])
+    >>> ax = plots.beeswarm(poly, [[1.0, 2.0], [2.0, 1.5], [0.0, 3.0]])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['rm × lstat', 'rm']
+    """
+    checked: Explicit = check_formula(poly, verb="drawn")
+    k = output_index(output, checked.output_names)
+    rows, count = thin(read_rows(checked, X), MAX_ROWS), check_count(n, where="n")
+    piecewise = isinstance(checked, PiecewisePolynomial)
+    lines = (
+        _column_swarm(checked, rows, k, count) if piecewise else _swarms(checked, rows, k, count)
+    )
+
+    def make(m: int) -> list[str]:
+        return [line.name(m) for line in lines]
+
+    axes = panels(ax, height=max(rows_height(make(3), extra=0.8) + 0.1 * len(lines), 1.6))[0]
+    axes.axvline(0.0, color=GREY, linewidth=0.6, zorder=0)
+    dots: Any = None
+    for place, line in enumerate(lines):
+        look: Any = {"c": GREY} if line.shade is None else {"c": line.shade, "cmap": sequential()}
+        look |= {} if line.shade is None else {"vmin": 0, "vmax": 1}
+        drawn = axes.scatter(
+            line.values, place + _swarm(line.values), s=6, linewidths=0, alpha=0.8,
+            rasterized=len(line.values) > 300, **look,
+        )  # fmt: skip
+        dots = dots if line.shade is None else drawn
+    if not lines:
+        say(axes, "no column moves the output" if piecewise else "no term varies")
+    elif dots is not None:
+        _color_bar(axes, dots)
+    labels, letters = fit_rows(axes, len(lines), make, own=ax is None)
+    name_rows(axes, labels, letters)
+    what = "Shapley value for" if piecewise else "contribution to"
+    describe(axes, x=f"{what} {output_label(checked, k)}")
+    tidy(axes)
+    return axes
+
+
+@dataclass(frozen=True, eq=False)
+class _Swarm:
+    """One line of dots: values (n,), their shades (n,) from 0 to 1 or None, and its name."""
+
+    values: FloatArray
+    shade: FloatArray | None
+    name: Callable[[int], str]
+
+
+def _swarms(poly: Any, rows: FloatArray, output: int, n: int) -> list[_Swarm]:
+    """Give the terms whose contributions to the output vary most."""
+    made = []
+    for place in ranking(poly, rows).places(n, output).tolist():
+        term = poly.terms[place]
+        values = products_at(poly, rows, np.array([term]))[:, 0]
+        name = partial(_term_name, term, poly.feature_names)
+        coefficient = poly.coefficients[place, output]
+        made.append(_Swarm(values * coefficient, _shade(rows[:, term[0]]), name))
+    return made
+
+
+def _term_name(term: Sequence[int], names: Sequence[str], lines: int) -> str:
+    return term_label(term, names, lines=lines)
+
+
+def _column_swarm(poly: Any, rows: FloatArray, output: int, n: int) -> list[_Swarm]:
+    """Give the columns whose Shapley values for the output vary most."""
+    found = players(poly, rows, rows, output)
+    size = found.values.std(axis=0)
+    places = largest(size, n)
+    return [
+        _Swarm(
+            found.values[:, i],
+            _shade(found.data[:, i]) if found.ordered[i] else None,
+            partial(wrap, found.names[i], WIDTH),
+        )
+        for i in places[size[places] > 1e-12 * size.max(initial=0.0)].tolist()
+    ]
+
+
+def _swarm(x: FloatArray) -> FloatArray:
+    """Move dots that would cover each other to either side of their line: offsets (n,)."""
+    width = float(np.ptp(x)) or 1.0
+    place = np.floor((x - x.min()) / width * (PLACES - 1)).astype(np.intp)
+    order = np.argsort(place, kind="stable")
+    sorted_place = place[order]
+    rank = np.arange(len(x)) - np.searchsorted(sorted_place, sorted_place)
+    # 0, 1, -1, 2, -2, …: the first dot of a place stays on the line.
+    offset = np.empty(len(x))
+    offset[order] = (rank + 1) // 2 * np.where(rank % 2, 1.0, -1.0)
+    tallest = max(float(np.abs(offset).max()), 8.0)
+    result: FloatArray = SWARM * offset / tallest
+    return result
+
+
+def _shade(values: FloatArray) -> FloatArray:
+    """Scale values to 0 … 1 between their 5 % and 95 % quantiles."""
+    low, high = np.quantile(values, [0.05, 0.95])
+    if high == low:
+        low, high = values.min(), values.max()
+    shades: FloatArray = np.clip((values - low) / ((high - low) or 1.0), 0.0, 1.0)
+    return shades
+
+
+def _color_bar(axes: Axes, dots: Any) -> None:
+    bar = axes.figure.colorbar(dots, ax=axes, pad=0.02, aspect=35, ticks=[0, 1])
+    bar.ax.set_yticklabels(["low", "high"], fontsize=SMALL_SIZE)
+    bar.ax.tick_params(length=0)
+    bar.set_label("feature value", fontsize=SMALL_SIZE, labelpad=-8)
+    bar.outline.set_visible(False)

@@ -1,0 +1,97 @@
+"""The rows on which formula and network differ most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.cards import FidelityCard
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
+from nn2poly.inputs import outside_range
+from nn2poly.links import probabilities
+from nn2poly.reporting.contents import Chosen, WorstRow
+from nn2poly.reporting.describe import Rows
+
+# Rows of the table (taste).
+N_WORST = 10
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The rows with the raw outputs (n, k) of both models, and the card on them."""
+
+    rows: Rows
+    guess: FloatArray
+    truth: FloatArray | None
+    card: FidelityCard | None
+
+    @property
+    def outputs(self) -> dict[str, FloatArray]:
+        """Raw outputs by the name of the model."""
+        both = {} if self.truth is None else {"network": self.truth}
+        return {**both, "polynomial": self.guess}
+
+
+def worst_rows(poly: Explicit, measured: Measured) -> tuple[WorstRow, ...]:
+    """List the rows of the largest error in units of the output's range, worst first."""
+    truth, rows = measured.truth, measured.rows
+    if truth is None:
+        return ()
+    spread = np.ptp(truth, axis=0)
+    share = np.abs(truth - measured.guess) / np.where(spread > 0, spread, 1.0)
+    output = share.argmax(axis=1)
+    places = np.argsort(-share.max(axis=1), kind="stable")[:N_WORST]
+    outside = np.zeros((len(places), poly.n_features), dtype=bool)
+    if poly.low is not None and poly.high is not None:
+        outside = outside_range(rows.X[places], poly.low, poly.high)
+    where: list[Any] = [None] * len(places)
+    if isinstance(poly, PiecewisePolynomial):
+        where = poly.region_of(rows.X[places]).tolist()
+    chosen = _chosen(poly, truth[places], measured.guess[places], output[places])
+    return tuple(
+        WorstRow(
+            row=int(rows.index[i]),
+            output=poly.output_names[output[i]],
+            network=float(truth[i, output[i]]),
+            polynomial=float(measured.guess[i, output[i]]),
+            share=float(share[i, output[i]]),
+            chosen=choice,
+            response=_spelt(rows.y, int(i)),
+            values=tuple(rows.X[i].tolist()),
+            outside=tuple(marks.tolist()),
+            region=region,
+        )
+        for i, marks, choice, region in zip(places.tolist(), outside, chosen, where, strict=True)
+    )
+
+
+def _chosen(
+    poly: Explicit, truth: FloatArray, guess: FloatArray, output: IntArray
+) -> list[Chosen | None]:
+    """Give the class that the network chooses on every row, and its probability in both.
+
+    With several labels it is the label of the row's ``output``.
+    """
+    if poly.link == "identity":
+        return [None] * len(truth)
+    ours, theirs = probabilities(truth, poly.link), probabilities(guess, poly.link)
+    several = poly.link == "sigmoid" and poly.n_outputs > 1
+    # A tie of one output goes to the first class, as in `labels`.
+    column = output if several else ours.argmax(axis=1)
+    names = poly.output_names if several else poly.classes or tuple(range(ours.shape[1]))
+    return [
+        Chosen(str(names[k]), float(ours[i, k]), float(theirs[i, k]))
+        for i, k in enumerate(column.tolist())
+    ]
+
+
+def _spelt(y: npt.NDArray[Any] | None, i: int) -> str:
+    if y is None:
+        return ""
+    return ", ".join(
+        f"{v:.4g}" if isinstance(v, float) else str(v) for v in np.ravel(y[i]).tolist()
+    )
