@@ -21,8 +21,8 @@ from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.reading import sample_columns
 from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine, with_deviations
-from nn2poly.conversion.splitting import check_regions, split_regions
 from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
+from nn2poly.conversion.splitting import check_regions, split_regions
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
