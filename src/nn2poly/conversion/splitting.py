@@ -137,6 +137,17 @@ def grow_regions(
     enough
         Takes the share of the variance that is left; True ends the growth.
     """
+    return grow_tree(poly, problem, most, enough=enough).regions()
+
+
+def grow_tree(
+    poly: Polynomial,
+    problem: Problem,
+    most: int,
+    *,
+    enough: Callable[[float], bool] | None = None,
+) -> GrownTree:
+    """Grow a tree without fitting its leaves; see `grow_regions`."""
     rows = gather_rows(problem.sample, LEAF_ROWS)
     basis = orthonormal_basis(
         poly.inputs.to_working(rows.X[:GROW_ROWS]), rows.weights[:GROW_ROWS], poly.max_order
@@ -146,11 +157,45 @@ def grow_regions(
     part = whole if len(terms) <= FEW_TERMS else Regression(poly.inputs, basis, _main(terms))
     growth = Growth(_pool(part, poly, problem, _some(rows, GROW_ROWS)))
     growth.grow(most, enough or _never)
-    if len(growth.leaves) == 1:
-        return Regions(Leaf(0), (poly,), tuple(growth.errors))
-    changes = _fitted(whole, part, poly, problem, growth, rows)
-    polynomials = tuple(_changed(poly, *basis.powers(terms, change)) for change in changes)
-    return Regions(growth.tree(), polynomials, tuple(growth.errors))
+    return GrownTree(poly, problem, whole, part, growth, rows)
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """A tree of which the first splits are trees of fewer regions.
+
+    Parameters
+    ----------
+    poly, problem
+        The polynomial of one region, and what it was fitted to.
+    whole, part
+        The terms of the leaves, and those that did while the tree grew.
+    growth, rows
+        The tree, and the rows that leaves are fitted on.
+    """
+
+    poly: Polynomial
+    problem: Problem
+    whole: Regression
+    part: Regression
+    growth: Growth
+    rows: FitRows
+
+    @property
+    def most(self) -> int:
+        """The most regions that it has."""
+        return len(self.growth.order) + 1
+
+    def regions(self, count: int | None = None) -> Regions:
+        """Fit the leaves of the tree as it was with ``count`` regions, or with all."""
+        poly, growth = self.poly, self.growth
+        growth.keep(self.most if count is None else count)
+        if len(growth.leaves) == 1:
+            return Regions(Leaf(0), (poly,), tuple(growth.errors))
+        changes = _fitted(self.whole, self.part, poly, self.problem, growth, self.rows)
+        basis, terms = self.whole.basis, self.whole.terms
+        polynomials = tuple(_changed(poly, *basis.powers(terms, change)) for change in changes)
+        return Regions(growth.tree(), polynomials, tuple(growth.errors))
 
 
 def _never(_: float) -> bool:
