@@ -211,7 +211,7 @@ def frontier(
     >>> options = n2p.frontier(net, X, regions=(1,), max_terms=(4,))
     >>> [point.label for point in options.best]
     ['order 1', 'order 3']
-    >>> options.pick(r2=0.99).n_terms
+    >>> options.pick(r2=0.995).n_terms
     10
     """
     report = progress_reporter(progress)
