@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_count, check_flag, check_order
 from nn2poly.assess.fidelity import make_card
+from nn2poly.conversion.advice import with_advice
 from nn2poly.conversion.expand import calibrate_network, layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
 from nn2poly.conversion.option_search import (
@@ -386,7 +387,9 @@ def _measured(
         pieces = split_regions(poly, problem, regions, task.target_r2)
         if isinstance(pieces, PiecewisePolynomial):
             return _with_card(pieces, problem, task, path, pnet)
-    return with_deviations(_with_card(poly, problem, task, path, pnet), problem)
+    measured = with_deviations(_with_card(poly, problem, task, path, pnet), problem)
+    # Where regions were wanted, none helped: there is nothing closer to look for.
+    return with_advice(measured, problem) if regions == 1 else measured
 
 
 def _best_option(task: _Task, problem: Problem) -> Point:

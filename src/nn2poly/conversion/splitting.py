@@ -41,6 +41,8 @@ from nn2poly.inputs import Inputs
 MAX_AUTO, DEVIATION_ROWS = 16, 1_000
 # Rows that the tree is grown on (design: 30,000 are enough), and that the leaves are fitted on.
 GROW_ROWS, LEAF_ROWS = 30_000, 500_000
+# Rows that tell whether regions would help.
+QUICK_ROWS = 5_000
 # Terms up to which nodes have all of them, and leaves are solved from moments.
 FEW_TERMS = 500
 # Rows below which the network is asked for more, at most so many times the sample.
@@ -146,15 +148,22 @@ def grow_tree(
     most: int,
     *,
     enough: Callable[[float], bool] | None = None,
+    quick: bool = False,
 ) -> GrownTree:
-    """Grow a tree without fitting its leaves; see `grow_regions`."""
-    rows = gather_rows(problem.sample, LEAF_ROWS)
+    """Grow a tree without fitting its leaves; see `grow_regions`.
+
+    Parameters
+    ----------
+    quick
+        On few rows, with few terms in the leaves as well.
+    """
+    rows = _some(problem.fit_rows, QUICK_ROWS) if quick else gather_rows(problem.sample, LEAF_ROWS)
     basis = orthonormal_basis(
         poly.inputs.to_working(rows.X[:GROW_ROWS]), rows.weights[:GROW_ROWS], poly.max_order
     )
     terms = poly.terms.at(basis.carried(poly.terms))
-    whole = Regression(poly.inputs, basis, terms)
-    part = whole if len(terms) <= FEW_TERMS else Regression(poly.inputs, basis, _main(terms))
+    whole = Regression(poly.inputs, basis, _main(terms) if quick else terms)
+    part = whole if len(whole.terms) <= FEW_TERMS else Regression(poly.inputs, basis, _main(terms))
     growth = Growth(_pool(part, poly, problem, _some(rows, GROW_ROWS)))
     growth.grow(most, enough or _never)
     return GrownTree(poly, problem, whole, part, growth, rows)
