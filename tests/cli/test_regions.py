@@ -150,3 +150,17 @@ def test_a_path_of_terms_is_of_one_region(work, call_json):
     error = call_json("plot", "path", work / "poly.json", *given, code=1)["error"]
     assert "regions" in error["found"]
     assert "--max-terms" in error["remedy"]
+
+
+def test_order_and_regions_are_chosen_together(work, call_json):
+    answer = call_json(
+        *("convert", work / "model.skops", "-d", work / "train.csv", "-t", "rentals"),
+        *("--order", "auto", "--regions", "auto", "--target-r2", "0.95"),
+    )
+    assert answer["card"]["r2"] > 0.94
+    assert answer["n_terms"] < 100
+
+
+def test_the_verdict_says_how_many_regions_would_do(work, call):
+    out = call("convert", work / "model.skops", "-d", work / "train.csv", "-t", "rentals")
+    assert "regions would reach about R2" in " ".join(out.stdout.split())

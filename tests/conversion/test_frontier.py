@@ -262,3 +262,14 @@ def test_what_cannot_be_tried_is_refused(given):
     net = n2p.Network([n2p.Layer([[1.0]], None, "tanh"), n2p.Layer([[1.0]])])
     with pytest.raises(InvalidInputError):
         n2p.frontier(net, np.linspace(-1, 1, 60)[:, None], **given)
+
+
+def test_batches_give_what_their_rows_give(housing):
+    model, X = housing
+    rows = X[:1500]
+    asked = {"orders": (1,), "regions": (1, 2), "max_terms": ()}
+    whole = n2p.frontier(model, rows, **asked)
+    parts = n2p.frontier(model, [rows[:700], rows[700:]], **asked)
+    assert [p.n_terms for p in parts.points] == [p.n_terms for p in whole.points]
+    np.testing.assert_allclose([p.r2 for p in parts.points], [p.r2 for p in whole.points])
+    assert parts.pick(r2=0.1).card is not None

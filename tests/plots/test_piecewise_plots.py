@@ -55,7 +55,6 @@ def test_a_waterfall_is_of_the_region_of_its_row():
         lambda poly: plots.beeswarm(poly, rows()),
         lambda poly: plots.importance(poly, X=rows()),
         lambda poly: n2p.report(poly, None, rows()),
-        lambda poly: n2p.sparse_path(None, poly, rows()),
     ],
 )
 def test_what_needs_the_terms_of_one_polynomial_says_so(draw):
