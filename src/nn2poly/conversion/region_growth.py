@@ -96,7 +96,7 @@ class Growth:
 
     pool: Pool
     errors: list[float] = field(default_factory=list)
-    order: list[Node] = field(default_factory=list)
+    divided: list[Node] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         pool = self.pool
@@ -123,14 +123,14 @@ class Growth:
             if best.split is None:
                 return
             best.is_split = True
-            self.order.append(best)
+            self.divided.append(best)
             self.errors.append(self.errors[-1] - best.gain / self.total)
             for child in best.split[1:]:
                 self._look(child)
 
     def keep(self, count: int) -> None:
         """Go back, or forward again, to the tree as it was with ``count`` regions."""
-        for place, node in enumerate(self.order, start=2):
+        for place, node in enumerate(self.divided, start=2):
             node.is_split = place <= count
 
     def tree(self) -> Tree:

@@ -193,7 +193,7 @@ class GrownTree:
     @property
     def most(self) -> int:
         """The most regions that it has."""
-        return len(self.growth.order) + 1
+        return len(self.growth.divided) + 1
 
     def regions(self, count: int | None = None) -> Regions:
         """Fit the leaves of the tree as it was with ``count`` regions, or with all."""
