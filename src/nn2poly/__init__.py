@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nn2poly.assess.fidelity import fidelity
 from nn2poly.assess.sparsity import sparse_path
 from nn2poly.conversion.convert import convert, polynomial_network
+from nn2poly.conversion.frontier import frontier
 from nn2poly.conversion.many import convert_many
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import NN2PolyError, TooManyTermsError
@@ -43,6 +44,7 @@ __all__ = [
     "explain",
     "export",
     "fidelity",
+    "frontier",
     "load",
     "plots",
     "polynomial_network",

@@ -110,7 +110,27 @@ class Entering:
     entries: tuple[tuple[str, str], ...]
 
 
-Reason = Distance | ClassDistance | Tail | MissedTarget | Region | Outside | Held | Entering
+@dataclass(frozen=True)
+class Closer:
+    """So many regions would reach about this R², with so many coefficients."""
+
+    regions: int
+    r2: float
+    n_coefficients: int
+
+
+@dataclass(frozen=True)
+class Smaller:
+    """The terms that matter most, so many, reach this R² alone."""
+
+    n_terms: int
+    r2: float
+
+
+Advice = Closer | Smaller
+Reason = (
+    Distance | ClassDistance | Tail | MissedTarget | Region | Outside | Held | Entering | Advice
+)
 # What a file calls them.
 KINDS: dict[str, type[Reason]] = {
     "distance": Distance,
@@ -121,6 +141,8 @@ KINDS: dict[str, type[Reason]] = {
     "outside": Outside,
     "held": Held,
     "entering": Entering,
+    "closer": Closer,
+    "smaller": Smaller,
 }
 _Kind = TypeVar("_Kind", bound=Reason)
 _NAMES = {kind: name for name, kind in KINDS.items()}
@@ -224,7 +246,8 @@ def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
     tail = verdict.reason(Tail)
     without = f"; without the {_worst(tail)} {r2} is {r2_text(tail.r2)}" if tail else ""
     head = f"{_graded(verdict, r2)}: {_finding(verdict)}{without}."
-    said = (_missed(verdict, r2), _remedy(verdict), _held(verdict), _outside(verdict))
+    remedies = (_remedy(verdict), _closer(verdict, r2), _smaller(verdict, r2))
+    said = (_missed(verdict, r2), *remedies, _held(verdict), _outside(verdict))
     sentences = (head, *said, _entering(verdict))
     return " ".join(filter(None, sentences))
 
@@ -279,7 +302,8 @@ def _remedy(verdict: Verdict) -> str:
         return _tail_remedy(tail, lower=verdict.order > 1)
     if verdict.grade == "not faithful":
         order = "another order" if verdict.r2 < 0.0 else "a higher order"
-        instead = "" if missed else f"; try {order} or more data"
+        known = missed or verdict.reason(Closer) is not None
+        instead = "" if known else f"; try {order} or more data"
         return f"Do not use it in place of the network{instead}."
     if region := verdict.reason(Region):
         return f"Take care where {region.description}: errors are {region.ratio:.1f} times larger."
@@ -298,6 +322,23 @@ def _tail_remedy(tail: Tail, *, lower: bool) -> str:
             f"{they} far out in {' and '.join(found)}, held at the edge: trust the network there."
         )
     return f"{they} far out in {' and '.join(found)}: clip or transform {such}, {rest}"
+
+
+def _closer(verdict: Verdict, r2: str) -> str:
+    """Say what would be closer, and what it costs."""
+    if found := verdict.reason(Closer):
+        cost = f"{found.n_coefficients:,} coefficients"
+        about = _floor(found.r2, 2)
+        return f"Closer: {found.regions} regions would reach about {r2} {about}, with {cost}."
+    return ""
+
+
+def _smaller(verdict: Verdict, r2: str) -> str:
+    """Say what would be smaller, and what is lost by it."""
+    if found := verdict.reason(Smaller):
+        most = f"the {found.n_terms:,} terms that matter most"
+        return f"Smaller: {most} reach {r2} {r2_text(found.r2)} alone."
+    return ""
 
 
 def _held(verdict: Verdict) -> str:

@@ -362,3 +362,15 @@ def test_weights_outside_the_radius_warn_at_conversion_and_show_on_the_card():
     with pytest.warns(RadiusWarning, match="radius"):
         poly = n2p.convert(net, 3)
     assert n2p.fidelity(net, poly, rows(100)).r2 < 0.5
+
+
+def test_a_formula_with_regions_is_compared_as_a_whole():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (500, 2))
+    net = n2p.Network([n2p.Layer([[3.0], [1.0]], None, "relu"), n2p.Layer([[1.0]], [2.0])])
+    formula = n2p.convert(net, 1, data=X, regions=6)
+    assert formula.n_regions > 1
+    card = n2p.fidelity(net, formula, rng.uniform(-1, 1, (400, 2)))
+    assert card.r2 > n2p.fidelity(net, n2p.convert(net, 1, data=X), X).r2
+    assert len(card.per_order) == 2
+    assert card.n_rows == 400

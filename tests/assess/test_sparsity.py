@@ -8,6 +8,7 @@ import pytest
 import nn2poly as n2p
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.region_tree import Leaf, Split
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +124,13 @@ def test_an_output_that_does_not_vary_needs_one_term():
     path = n2p.sparse_path(net, poly, X)
     assert path.n_best == 1
     assert path.polynomial().predict(X) == pytest.approx(3.0)
+
+
+def test_a_formula_with_regions_is_refused_with_what_to_do_instead(planted):
+    net, poly, X = planted
+    tree = Split(0, 0.0, left=Leaf(0), right=Leaf(1))
+    with pytest.raises(InvalidInputError) as caught:
+        n2p.sparse_path(net, n2p.PiecewisePolynomial(tree, (poly, poly)), X)
+    assert caught.value.found == "2 regions"
+    assert "max_terms=" in caught.value.remedy
+    assert "prune" in caught.value.remedy

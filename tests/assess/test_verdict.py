@@ -15,10 +15,13 @@ from nn2poly.verdicts import (
     FAITHFUL,
     ROUGH,
     USEFUL,
+    Closer,
+    Distance,
     FarColumn,
     MissedTarget,
     Outside,
     Region,
+    Smaller,
     Tail,
     Verdict,
     verdict_text,
@@ -205,11 +208,20 @@ def test_every_verdict_ends_as_a_sentence():
 
 def test_the_verdict_of_a_card_is_made_of_its_own_numbers(make_network):
     network = make_network(5, (3, 8, 6, 1), "tanh", spread=1.5)
-    X = np.random.default_rng(5).uniform(-1, 1, (1000, 3))
+    X = np.random.default_rng(5).uniform(-1, 1, (900, 3))  # too few to look for regions
     card = n2p.convert(network, 2, data=X).card
     (only,) = card.per_output.values()
     assert card.verdict == verdict(card)
     assert f"{100 * only.quantiles[2] / only.spread:.2g} %" in str(card.verdict)
+
+
+def test_what_would_be_closer_or_smaller_is_said_with_its_cost():
+    closer = Verdict("not faithful", 0.6, 500, False, 2, (Closer(8, 0.968, 728),))
+    assert "Closer: 8 regions would reach about R2 0.96, with 728 coefficients." in str(closer)
+    assert "Do not use it in place of the network. Closer" in str(closer)
+    assert "a higher order" not in str(closer)
+    smaller = Verdict("useful", 0.97, 500, False, 3, (Distance(0.1, 2.0), Smaller(50, 0.9678)))
+    assert "Smaller: the 50 terms that matter most reach R2 0.967 alone." in str(smaller)
 
 
 # ---- the verdict is data -----------------------------------------------------------------------

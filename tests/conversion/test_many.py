@@ -154,3 +154,28 @@ def test_mistakes_are_told_before_the_work_and_with_the_model(networks, rows):
             n2p.convert_many(networks[:2], 2, data=rows[:, :2], backend=backend, n_jobs=2)
     with pytest.raises(InvalidInputError, match="backend"):
         n2p.convert_many(networks, backend="spark")
+
+
+def test_a_budget_of_terms_is_not_held_at_order_two():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (400, 2))
+    net = n2p.Network([n2p.Layer([[3.0], [0.0]], None, "sin"), n2p.Layer([[1.0]])])
+    (poly,) = n2p.convert_many([net], data=X, max_terms=12, backend="sequential")
+    assert poly.max_order > 2
+
+
+def test_regions_are_found_for_each_network():
+    X = np.random.default_rng(0).uniform(-2, 2, (600, 2))
+    nets = [
+        n2p.Network([n2p.Layer(w * np.ones((2, 1)), [b], "relu"), n2p.Layer([[1.0]])])
+        for w, b in ((1.0, 0.0), (-1.0, 0.5))
+    ]
+    found = n2p.convert_many(nets, 1, data=X, regions=4, backend="sequential")
+    assert [type(poly).__name__ for poly in found] == ["PiecewisePolynomial"] * 2
+    assert all(poly.card.r2 > 0.95 for poly in found)
+
+
+def test_a_misspelt_number_of_regions_is_refused():
+    net = n2p.Network([n2p.Layer([[1.0]])])
+    with pytest.raises(n2p.NN2PolyError, match="regions"):
+        n2p.convert_many([net], 1, data=[[0.0], [1.0]] * 20, regions="some", backend="sequential")

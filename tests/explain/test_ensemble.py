@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas
 import pytest
@@ -11,6 +13,7 @@ import nn2poly as n2p
 from nn2poly import explain
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.region_tree import Leaf, Split
 
 
 def random_poly(seed, p=3, order=2, k=2, **options):
@@ -249,3 +252,40 @@ def test_data_frames_with_their_own_index_can_still_be_put_side_by_side():
     np.testing.assert_array_equal(explain.ensemble(frames).mean, [[1.0], [3.0]])
     with pytest.raises(InvalidInputError, match="differ"):
         explain.ensemble([frames[0], frames[1].set_axis(["v", "u"])])
+
+
+# --- formulas with regions -------------------------------------------------------------------
+
+
+def pieces(seed, threshold=0.0):
+    tree = Split(0, threshold, left=Leaf(0), right=Leaf(1))
+    inputs = random_poly(seed)
+    polys = [replace(random_poly(10 * seed + k), inputs=inputs.inputs) for k in range(2)]
+    return n2p.PiecewisePolynomial(tree, tuple(polys))
+
+
+def test_formulas_with_the_same_regions_have_a_mean_that_predicts_the_mean():
+    members = [pieces(seed) for seed in range(3)]
+    found = explain.ensemble(members)
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    expected = np.mean([member.predict(X) for member in members], axis=0)
+    np.testing.assert_allclose(found.mean.predict(X), expected, rtol=1e-10)
+    assert found.regions[0].sign_stability.shape == found.mean.polynomials[0].coefficients.shape
+    assert {row[0] for row in found.table(2)} == {0, 1}
+    assert "region" in repr(found)
+
+
+def test_other_regions_are_refused_with_their_rules_and_the_way_out():
+    with pytest.raises(InvalidInputError) as caught:
+        explain.ensemble([pieces(0), pieces(1, threshold=1.5)])
+    assert "f0 < 1.5" in caught.value.found
+    assert "shapley" in caught.value.remedy
+    with pytest.raises(InvalidInputError, match="side by side"):
+        explain.ensemble([pieces(0), random_poly(0)])
+
+
+def test_explanations_of_different_regions_stand_side_by_side():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    members = [pieces(0), pieces(1, threshold=1.5)]
+    found = explain.ensemble([explain.shapley(member, X, X) for member in members])
+    assert found.mean.shape == (12, 3, 2)

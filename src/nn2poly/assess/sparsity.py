@@ -17,7 +17,7 @@ from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.protocol import check_single
+from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import as_matrix, matching_names
 from nn2poly.network.readers import read_network
@@ -127,7 +127,7 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
     >>> path.polynomial(4).n_terms, bool(path.r2[-1] > 0.99)
     (4, True)
     """
-    check_single(poly, verb="chosen from")
+    _check_one_region(poly)
     network = read_network(model)
     names = matching_names(X, poly.feature_names, network.feature_names)
     rows = as_matrix(X, feature_names=names, n_features=poly.n_features, where="X")
@@ -146,6 +146,20 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
         if len(r2) - 1 - int(np.argmax(r2)) >= PATIENCE:
             break
     return SparsePath(poly, places[picked], np.array(r2), tuple(steps))
+
+
+def _check_one_region(poly: Any) -> None:
+    """Refuse a formula with regions: each has its own terms, which join in no common order."""
+    found = check_formula(poly, verb="chosen from")
+    if not hasattr(found, "coefficients"):
+        raise InvalidInputError(
+            "Terms are chosen one by one from a polynomial of one region.",
+            where="poly",
+            expected="a Polynomial",
+            found=f"{len(found.regions)} regions",
+            remedy="convert(…, regions=8, max_terms=30) gives few terms in each region; "
+            "poly.prune(30) keeps those that matter most in each",
+        )
 
 
 def _candidates(poly: Polynomial, rows: FloatArray, max_terms: int) -> npt.NDArray[np.intp]:

@@ -12,18 +12,26 @@ from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import load_network
 from nn2poly.cli.options import Force, ModelArgument, SomeData, TableOptions, Trust
-from nn2poly.cli.polynomials import describe, scores_text, target_scores, top_terms
+from nn2poly.cli.polynomials import (
+    describe,
+    facts,
+    rules,
+    scores_text,
+    target_scores,
+    top_terms,
+)
 from nn2poly.cli.tablefiles import named, read_table
 from nn2poly.cli.targets import check_target
 from nn2poly.conversion import convert as conversion
 from nn2poly.conversion.transforms import KINDS
 from nn2poly.errors import InvalidInputError
-from nn2poly.formula.display import facts
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
 
 POLYNOMIALS = (".json", ".npz")
-# Terms that the answer shows (taste), and the steps that a calibration announces.
-SHOWN, STEPS = 8, 7
+# Terms that the answer shows, in all or of each region (taste), and the steps that a calibration
+# announces.
+SHOWN, SHOWN_PER_REGION, STEPS = 8, 3, 8
 
 
 @command(
@@ -35,6 +43,10 @@ SHOWN, STEPS = 8, 7
     (
         "the 100 terms that matter most, of whatever order",
         "nn2poly convert model.onnx --data train.csv --max-terms 100",
+    ),
+    (
+        "up to 8 regions, each with a polynomial of its own",
+        "nn2poly convert model.onnx --data train.csv --regions 8",
     ),
     (
         "the method of the paper, without data",
@@ -66,6 +78,15 @@ def convert(
             help="A budget of terms, spent where they matter; needs data.",
         ),
     ] = None,
+    regions: Annotated[
+        str,
+        typer.Option(
+            "--regions",
+            metavar="N|auto",
+            help="How many regions there may be, each with its polynomial; auto: as few as reach "
+            "--target-r2. Needs data.",
+        ),
+    ] = "1",
     bounded: Annotated[
         bool,
         typer.Option(
@@ -92,7 +113,9 @@ def convert(
     ] = 8,
     target_r2: Annotated[
         float,
-        typer.Option("--target-r2", metavar="R2", help="What --order auto tries to reach."),
+        typer.Option(
+            "--target-r2", metavar="R2", help="What --order auto and --regions auto try to reach."
+        ),
     ] = 0.99,
     transforms: Annotated[
         list[str] | None,
@@ -117,6 +140,7 @@ def convert(
     check_target(output, POLYNOMIALS, force=force)
     max_order, curves = _order(order), _transforms(transforms or [])
     budget = _budget(max_terms, data, method, around)
+    wanted = _regions(regions, data, method, around)
     with progress(STEPS) as step:
         step("reading the model")
         network = load_network(model, trust=trust)
@@ -132,6 +156,7 @@ def convert(
             data=None if around is not None or method == "taylor" else rows,
             method=method,
             max_terms=budget,
+            regions=wanted,
             bounded=bounded,
             around=None if around is None else _row(rows, around),
             taylor_order=taylor_order,
@@ -149,26 +174,21 @@ def convert(
     found = {"polynomial": str(output), **describe(poly), "card": card, "scores": scores}
     verdict = () if poly.card is None else (str(poly.card.verdict),)
     head = f"Wrote {output}: {facts(poly)}."
-    return Answer(
-        found, (head, *verdict, *scores_text(scores, table.target), top_terms(poly, SHOWN))
-    )
+    terms = top_terms(poly, SHOWN if isinstance(poly, Polynomial) else SHOWN_PER_REGION)
+    said = (head, *verdict, *scores_text(scores, table.target), *rules(poly), terms)
+    return Answer(found, said)
 
 
 def _order(text: str | None) -> int | str | None:
-    if text is None:
-        return None
-    if text.strip().lower() == "auto":
-        return "auto"
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidInputError(
-            "The order must be a whole number or 'auto'.",
-            where="--order",
-            expected="1, 2, 3 … or auto",
-            found=repr(text),
-            remedy="2 or 3 suits most networks",
-        ) from None
+    if text is None or (order := _number(text)) is not None:
+        return None if text is None else order
+    raise InvalidInputError(
+        "The order must be a whole number or 'auto'.",
+        where="--order",
+        expected="1, 2, 3 … or auto",
+        found=repr(text),
+        remedy="2 or 3 suits most networks",
+    )
 
 
 def _transforms(given: list[str]) -> str | dict[str, str] | None:
@@ -191,25 +211,58 @@ def _budget(max_terms: int | None, data: str | None, method: str, around: int | 
     """Check a budget of terms, in words of the command line."""
     if max_terms is None:
         return None
-    where = "--max-terms"
     if max_terms < 1:
         raise InvalidInputError(
             "A budget of terms must be a whole number above 0.",
-            where=where,
+            where="--max-terms",
             expected="1 or more",
             found=str(max_terms),
             remedy="100 shows the main lines of most networks; leave it out for all terms",
         )
+    what = "A budget of terms is spent on what data show."
+    _check_sampled(what, "--max-terms", data, method, around)
+    return max_terms
+
+
+def _regions(text: str, data: str | None, method: str, around: int | None) -> int | str:
+    """Check a number of regions, in words of the command line."""
+    wanted = _number(text)
+    if wanted is None or (isinstance(wanted, int) and wanted < 1):
+        raise InvalidInputError(
+            "The number of regions must be a whole number above 0, or 'auto'.",
+            where="--regions",
+            expected="1, 2, 3 … or auto",
+            found=repr(text),
+            remedy="8 or 16 can still be read; auto takes as few as reach --target-r2",
+        )
+    if wanted != 1:
+        _check_sampled("Regions are found on data.", "--regions", data, method, around)
+    return wanted
+
+
+def _check_sampled(
+    what: str, where: str, data: str | None, method: str, around: int | None
+) -> None:
+    """Refuse an option that needs a calibration."""
     if data is None or around is not None or method not in ("auto", "calibrated"):
         found = "--around" if around is not None else f"--method {method}"
         raise InvalidInputError(
-            "A budget of terms is spent on what data show.",
+            what,
             where=where,
             expected="--data, without --around and with --method auto or calibrated",
             found="no --data" if data is None else found,
             remedy="add --data train.csv" if data is None else f"leave {found} or {where} out",
         )
-    return max_terms
+
+
+def _number(text: str) -> int | str | None:
+    """Read a whole number, or "auto"; None for anything else."""
+    if text.strip().lower() == "auto":
+        return "auto"
+    try:
+        return int(text)
+    except ValueError:
+        return None
 
 
 def _inputs(frame: Any, data: str, network: Network, table: TableOptions) -> Any:

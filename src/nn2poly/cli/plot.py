@@ -40,7 +40,7 @@ DPI = 300
 class Request:
     """What a figure may be drawn from; what was not given is None."""
 
-    poly: Polynomial
+    poly: Any
     model: Network | None
     X: Any
     features: tuple[str, ...]
@@ -73,6 +73,14 @@ def _without(options: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _path(request: Request) -> Any:
+    if not isinstance(request.poly, Polynomial):
+        raise InvalidInputError(
+            "Terms join one by one in a polynomial of one region.",
+            where="plot path",
+            expected="one region",
+            found=f"{request.poly.n_regions} regions",
+            remedy="convert with --max-terms N for few terms in each region",
+        )
     most = {"max_terms": request.options["n"]} if "n" in request.options else {}
     return n2p.plots.path(sparse_path(request.model, request.poly, request.X, **most))
 

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nn2poly.arguments import plural
 from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import check_file, load_network
 from nn2poly.cli.options import TableOptions
 from nn2poly.cli.tablefiles import read_table
-from nn2poly.errors import InvalidInputError
+from nn2poly.formula import display, piecewise_display
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.loading import load
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.protocol import Region
 from nn2poly.inputs import level_text
 from nn2poly.links import labels
 from nn2poly.network.network import Network
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """A polynomial with the network it came from and rows to look at both.
+    """A formula with the network it came from and rows to look at both.
 
     Parameters
     ----------
@@ -40,14 +43,14 @@ class Case:
         Series (n,) of what the network should predict; None when it was not named.
     """
 
-    poly: Polynomial
+    poly: Explicit
     network: Network
     X: pd.DataFrame
     target: pd.Series | None
 
 
-def load_polynomial(path: Path) -> Polynomial:
-    """Read a saved polynomial.
+def load_polynomial(path: Path) -> Explicit:
+    """Read a saved polynomial, of one region or of several.
 
     Examples
     --------
@@ -58,16 +61,7 @@ def load_polynomial(path: Path) -> Polynomial:
     2
     """
     check_file(path)
-    found = load(path)
-    if isinstance(found, Polynomial):
-        return found
-    raise InvalidInputError(
-        "The command line does not work on regions yet.",
-        where=str(path),
-        expected="one polynomial",
-        found=f"{found.n_regions} regions",
-        remedy="use it from Python: nn2poly.load(path)",
-    )
+    return load(path)
 
 
 def load_case(
@@ -90,7 +84,7 @@ def load_case(
 
 
 def load_inputs(
-    data: str, table: TableOptions, poly: Polynomial, network: Network | None = None
+    data: str, table: TableOptions, poly: Explicit, network: Network | None = None
 ) -> tuple[pd.DataFrame, pd.Series | None]:
     """Read the columns of a polynomial's features, and the target of the same rows."""
     frame, target = read_table(data, table)
@@ -102,7 +96,7 @@ def load_inputs(
 
 
 def target_scores(
-    network: Network, poly: Polynomial, X: Any, target: pd.Series | None
+    network: Network, poly: Explicit, X: Any, target: pd.Series | None
 ) -> dict[str, Any] | None:
     """Score network and polynomial against the target: accuracy, or R².
 
@@ -146,7 +140,7 @@ def scores_text(scores: dict[str, Any] | None, name: str | None) -> tuple[str, .
     return (f"Against {name!r}: {line}.",)
 
 
-def describe(poly: Polynomial) -> dict[str, Any]:
+def describe(poly: Explicit) -> dict[str, Any]:
     """Give the facts about a polynomial as plain data.
 
     Examples
@@ -157,6 +151,7 @@ def describe(poly: Polynomial) -> dict[str, Any]:
     return {
         "order": poly.max_order,
         "n_terms": poly.n_terms,
+        "regions": [_region(region) for region in poly.regions],
         "features": list(poly.feature_names),
         "outputs": list(poly.output_names),
         "classes": None if poly.classes is None else list(poly.classes),
@@ -165,8 +160,48 @@ def describe(poly: Polynomial) -> dict[str, Any]:
     }
 
 
-def top_terms(poly: Polynomial, n: int, output: str | None = None) -> Table:
-    """List the terms that matter most, with a note on the measure and units for the command line.
+def _region(region: Region) -> dict[str, Any]:
+    return {
+        "rule": region.rule,
+        "n_rows": region.n_rows,
+        "share": region.share,
+        "n_terms": region.polynomial.n_terms,
+        "r2": region.r2,
+    }
+
+
+def facts(poly: Explicit) -> str:
+    """Count features, regions, order, terms and outputs in one line.
+
+    Examples
+    --------
+    >>> facts(Polynomial([[1.0], [2.0]], 1, ["rm"]))
+    '1 feature, order 1, 2 terms, 1 output'
+    """
+    if isinstance(poly, Polynomial):
+        return display.facts(poly)
+    return piecewise_display.facts(poly)
+
+
+def rules(poly: Explicit) -> tuple[str, ...]:
+    """List the regions, a line for each, where there are several.
+
+    A table would cut long rules.
+    """
+    if isinstance(poly, Polynomial):
+        return ()
+    return ("\n".join(["Regions:", *map(_rule_line, poly.regions)]),)
+
+
+def _rule_line(region: Region) -> str:
+    share = [] if region.share is None else [f"{100 * region.share:.3g} % of rows"]
+    close = [] if region.r2 is None else [f"R2 {region.r2:.3f}"]
+    known = ", ".join([*share, plural(region.polynomial.n_terms, "term"), *close])
+    return f"  {region.number}: {region.rule} ({known})"
+
+
+def top_terms(poly: Explicit, n: int, output: str | None = None) -> Table:
+    """List the terms (of each region) that matter most, with a note on measure and units.
 
     Examples
     --------
@@ -181,7 +216,8 @@ raw units
     table = poly.top(n, output)
     raw = bool(np.all(poly.scale == 1.0)) and not np.any(poly.center)
     scaled = "per standardised unit, (x - center) / scale; show --raw gives raw units"
-    note = f"ranked by {ranking(poly).measure}; {'per raw unit' if raw else scaled}"
+    measure = ranking(poly.regions[0].polynomial).measure
+    note = f"ranked by {measure}; {'per raw unit' if raw else scaled}"
     return replace(table, note=note)
 
 

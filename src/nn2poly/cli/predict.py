@@ -18,7 +18,8 @@ from nn2poly.cli.tablefiles import read_table
 from nn2poly.cli.targets import check_target
 from nn2poly.errors import InvalidInputError
 from nn2poly.files import replacing
-from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.piecewise import Explicit
+from nn2poly.formula.region_tree import region_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,10 @@ SUFFIX = " (predicted)"
         "labels and probabilities of a classifier",
         "nn2poly predict iris.json -d iris.csv --label --proba",
     ),
+    (
+        "of a formula with regions: which rule applies to each row",
+        "nn2poly predict poly.json -d new.csv --rule",
+    ),
     ("from another program", "cat new.csv | nn2poly predict poly.json --data -"),
 )
 def predict(
@@ -48,6 +53,9 @@ def predict(
         bool, typer.Option("--proba", help="Probabilities of the classes, P(class).")
     ] = False,
     label: Annotated[bool, typer.Option("--label", help="The most probable class.")] = False,
+    rule: Annotated[
+        bool, typer.Option("--rule", help="The region of each row, and its rule in words.")
+    ] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option("--keep", metavar="COL", help="Column to copy; may be repeated."),
@@ -79,7 +87,7 @@ def predict(
         names, skip = polynomial.feature_names, table.skip_missing
         X = choose_inputs(inputs, data, polynomial.n_features, names, skip_missing=skip)
         step("predicting")
-        result = _beside(kept, _predictions(polynomial, X, proba, label))
+        result = _beside(kept, _predictions(polynomial, X, proba, label, rule))
     columns = list(result.columns)
     found = {"n_rows": len(result), "columns": columns}
     if output is not None:
@@ -101,7 +109,9 @@ def _kept(frame: pd.DataFrame, keep: list[str]) -> pd.DataFrame:
     return frame[keep]
 
 
-def _predictions(poly: Polynomial, X: pd.DataFrame, proba: bool, label: bool) -> pd.DataFrame:
+def _predictions(
+    poly: Explicit, X: pd.DataFrame, proba: bool, label: bool, rule: bool
+) -> pd.DataFrame:
     """Collect the wanted columns, one row for each of X."""
     import pandas
 
@@ -116,6 +126,10 @@ def _predictions(poly: Polynomial, X: pd.DataFrame, proba: bool, label: bool) ->
     if not (label or proba):
         raw = np.asarray(poly.predict(X)).reshape(len(X), -1)
         columns |= dict(zip(poly.output_names, raw.T, strict=True))
+    if rule:
+        where = region_of(poly.tree, poly.inputs, poly.inputs.read(X))
+        rules = np.array([region.rule for region in poly.regions], dtype=object)
+        columns |= {"region": where, "rule": rules[where]}
     return pandas.DataFrame(columns, index=X.index)
 
 
@@ -132,7 +146,7 @@ def _beside(kept: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
     return kept.join(predictions.rename(columns=names))
 
 
-def _classes(poly: Polynomial, count: int) -> list[str]:
+def _classes(poly: Explicit, count: int) -> list[str]:
     classes: tuple[Any, ...] | None = poly.classes
     if classes is None or len(classes) != count:
         classes = poly.output_names if poly.n_outputs == count else tuple(range(count))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -49,7 +49,8 @@ def report(
     with progress(5) as step:
         case = load_case(poly, model, data, table, trust=trust, step=step)
         step("writing the page")
-        n2p.report(case.poly, case.network, case.X, case.target, output, title=title)
+        formula: Any = case.poly
+        n2p.report(formula, case.network, case.X, case.target, output, title=title)
     size = output.stat().st_size
     line = (
         f"Wrote {output} ({human_bytes(size)}), about {len(case.X):,} rows; open it in a browser."

@@ -7,6 +7,7 @@ What is written for people are plain powers; going over is exact, a triangle per
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,19 +142,33 @@ def _shifted_powers(degree: int, factor: float, shift: float) -> FloatArray:
     return out
 
 
-def design(terms: Terms, values: FloatArray) -> FloatArray:
+# Terms with the same exponents: their places, their variables, and the exponents.
+Group = tuple[IntArray, IntArray, tuple[int, ...]]
+
+
+def term_groups(terms: Terms) -> list[Group]:
+    """Group terms by their exponents, for `design`."""
+    return [
+        (here.start + places, variables, exponents)
+        for here, rows in terms.by_degree()
+        for places, variables, exponents in patterns(rows)
+    ]
+
+
+def design(terms: Terms, values: FloatArray, groups: Sequence[Group] | None = None) -> FloatArray:
     """Multiply the polynomials of features as terms say: the matrix (n, n_terms).
 
     Parameters
     ----------
     values
         Array (p, D + 1, n), from `Basis.values`.
+    groups
+        The terms once more, from `term_groups`, where there are many such matrices.
     """
     out = np.empty((len(terms), values.shape[2]))
-    for here, rows in terms.by_degree():
-        for places, variables, exponents in patterns(rows):
-            part = np.ones((len(places), values.shape[2]))
-            for variable, a in zip(variables.T, exponents, strict=True):
-                part *= values[variable, a]
-            out[here.start + places] = part
+    for places, variables, exponents in term_groups(terms) if groups is None else groups:
+        part = np.ones((len(places), values.shape[2]))
+        for variable, a in zip(variables.T, exponents, strict=True):
+            part *= values[variable, a]
+        out[places] = part
     return out.T

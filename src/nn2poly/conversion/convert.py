@@ -12,14 +12,24 @@ import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_count, check_flag, check_order
 from nn2poly.assess.fidelity import make_card
+from nn2poly.conversion.advice import with_advice
 from nn2poly.conversion.expand import calibrate_network, layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.conversion.option_search import (
+    BUDGETS,
+    REGIONS,
+    Point,
+    can_choose,
+    orders_within,
+    search_options,
+    smallest_close,
+)
 from nn2poly.conversion.order_search import Candidate, Path, best_order
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem, read_problem
 from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
-from nn2poly.conversion.reading import sample_columns
+from nn2poly.conversion.reading import named_network
 from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine, with_deviations
 from nn2poly.conversion.refit import fit_terms
 from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
@@ -113,8 +123,9 @@ def convert(
     max_order
         Highest total order Q of the terms, 2 if nothing is said; ``"auto"``, with data, for the
         smallest order that reaches ``target_r2`` on held-out rows, of up to some thousand terms,
-        or the best of them. With ``max_terms`` an upper
-        limit: 20 if nothing or ``"auto"`` is said, and no column has a power above 16.
+        or the best of them; with ``regions="auto"`` order, regions and a budget of terms are
+        chosen together, as `frontier` tries them. With ``max_terms`` an upper limit: 20 if
+        nothing or ``"auto"`` is said, and no column has a power above 16.
     data
         A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
         list, or a function that returns a new iterator); a batch may be a pair (X, weights).
@@ -204,7 +215,7 @@ def convert(
     is_held = check_flag(bounded, name="bounded")
     if asked is not None:
         _check_transformable(task, bounded=is_held)
-    network = _named(read_network(model, after=after), data, feature_names, output_names)
+    network = named_network(read_network(model, after=after), data, feature_names, output_names)
     problem = None
     if data is not None:
         task.report("reading the sample")
@@ -218,6 +229,10 @@ def convert(
         pnet = _expanded(task, network, taylor_order, taylor_center, around)
         poly = _written(pnet, problem, task, keep_layers=keep_layers, out=out)
         return poly if problem is None or out is not None else with_deviations(poly, problem)
+    both_open = not task.order and wanted == "auto" and budget is None
+    if both_open and task.refit and can_choose(problem):
+        point = _best_option(task, problem)
+        task, budget, wanted = replace(task, order=point.order), point.max_terms, point.regions
     if budget is not None:
         return _measured(_sparse(problem, budget, task), problem, task, wanted)
     if asked is not None and problem.is_transformed:
@@ -267,7 +282,7 @@ def polynomial_network(
     1.0
     """
     task = _Task(_check_order(max_order), _choose(method, data, around), refit, target_r2, progress)
-    network = _named(read_network(model, after=after), data, feature_names, output_names)
+    network = named_network(read_network(model, after=after), data, feature_names, output_names)
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
@@ -386,7 +401,15 @@ def _measured(
         pieces = split_regions(poly, problem, regions, task.target_r2)
         if isinstance(pieces, PiecewisePolynomial):
             return _with_card(pieces, problem, task, path, pnet)
-    return with_deviations(_with_card(poly, problem, task, path, pnet), problem)
+    measured = with_deviations(_with_card(poly, problem, task, path, pnet), problem)
+    # Where regions were wanted, none helped: there is nothing closer to look for.
+    return with_advice(measured, problem) if regions == 1 else measured
+
+
+def _best_option(task: _Task, problem: Problem) -> Point:
+    """Choose order, regions and budget of terms together, on rows kept for choices."""
+    target, orders = _check_target(task.target_r2), orders_within(problem.network.n_features)
+    return smallest_close(search_options(problem, orders, REGIONS, BUDGETS, task.report), target)
 
 
 def _sparse(problem: Problem, max_terms: int, task: _Task) -> Polynomial:
@@ -470,18 +493,6 @@ def _needs_data(what: str) -> InvalidInputError:
         expected='an array or data frame (n, p), with method "calibrated" or "auto"',
         remedy="pass data=X, for example the training inputs",
     )
-
-
-def _named(
-    network: Network,
-    data: Any,
-    feature_names: Iterable[str] | None,
-    output_names: Iterable[str] | None,
-) -> Network:
-    """Give the network its names: the user's, else the model's, else the data frame's."""
-    if feature_names is None and network.feature_names is None and data is not None:
-        feature_names = sample_columns(data)
-    return network.named(feature_names, output_names)
 
 
 def _point(around: npt.ArrayLike | None, network: Network) -> npt.NDArray[np.float64]:

@@ -6,11 +6,12 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from nn2poly.arguments import check_choice
 from nn2poly.conversion.convert import convert
 from nn2poly.errors import InvalidInputError, NN2PolyError, require
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
@@ -22,17 +23,42 @@ BACKENDS = ("sequential", "threading", "loky", "dask")
 PATIENCE = 5.0
 
 T = TypeVar("T")
-Task = tuple[Network, int, int | str, dict[str, Any]]
+Task = tuple[Network, int, int | str | None, dict[str, Any]]
+
+
+@overload
+def convert_many(
+    models: Iterable[Any],
+    max_order: int | str | None = None,
+    *,
+    regions: Literal[1] = 1,
+    backend: str = "loky",
+    n_jobs: int = -1,
+    **options: Any,
+) -> list[Polynomial]: ...
+
+
+@overload
+def convert_many(
+    models: Iterable[Any],
+    max_order: int | str | None = None,
+    *,
+    regions: int | str,
+    backend: str = "loky",
+    n_jobs: int = -1,
+    **options: Any,
+) -> list[Explicit]: ...
 
 
 def convert_many(
     models: Iterable[Any],
-    max_order: int | str = 2,
+    max_order: int | str | None = None,
     *,
+    regions: int | str = 1,
     backend: str = "loky",
     n_jobs: int = -1,
     **options: Any,
-) -> list[Polynomial]:
+) -> list[Polynomial] | list[Explicit]:
     """Convert several networks with the same options, side by side.
 
     `nn2poly.explain.ensemble` gives the mean and the spread of every coefficient of what
@@ -43,7 +69,9 @@ def convert_many(
     models
         Anything that `read_network` reads, each.
     max_order
-        Highest total order, as in `convert`.
+        Highest total order, as in `convert`: 2 if nothing is said, with ``max_terms`` 20.
+    regions
+        As in `convert`; each network has regions of its own.
     backend
         Of joblib: ``"loky"`` (processes, started if some seconds of work here were not enough),
         ``"threading"``, ``"dask"`` (the workers of the current Dask client);
@@ -55,7 +83,7 @@ def convert_many(
 
     Returns
     -------
-    list of Polynomial, in the order of the models
+    list of Polynomial, or of formulas with regions, in the order of the models
 
     Examples
     --------
@@ -67,6 +95,7 @@ def convert_many(
     >>> n2p.explain.ensemble(polys).mean.coefficient("x1")
     4.0
     """
+    options["regions"] = regions
     inspect.signature(convert).bind(None, max_order, **options)  # a misspelt option, at once
     chosen = check_choice(backend, BACKENDS, name="backend")
     after = options.pop("after", None)
@@ -82,12 +111,12 @@ def convert_many(
     return elsewhere(tasks)
 
 
-def _elsewhere(backend: str, n_jobs: int) -> Callable[[list[Task]], list[Polynomial]]:
+def _elsewhere(backend: str, n_jobs: int) -> Callable[[list[Task]], list[Explicit]]:
     """Give the function that does tasks with joblib."""
     otherwise = ', or backend="sequential"'
     joblib = require("joblib", what=f"The backend {backend!r}", otherwise=otherwise)
 
-    def run(tasks: list[Task]) -> list[Polynomial]:
+    def run(tasks: list[Task]) -> list[Explicit]:
         with joblib.parallel_config(backend, n_jobs=n_jobs):
             return list(joblib.Parallel()(joblib.delayed(_one)(*task) for task in tasks))
 
@@ -95,8 +124,8 @@ def _elsewhere(backend: str, n_jobs: int) -> Callable[[list[Task]], list[Polynom
 
 
 def _begun_here(
-    tasks: list[Task], elsewhere: Callable[[list[Task]], list[Polynomial]]
-) -> list[Polynomial]:
+    tasks: list[Task], elsewhere: Callable[[list[Task]], list[Explicit]]
+) -> list[Explicit]:
     """Do tasks in this process for a while, and then those that have not begun in others.
 
     A thread does the former, so that a long one goes on here meanwhile.
@@ -132,10 +161,10 @@ def _read(model: Any, number: int, after: str | None) -> Network:
 
 
 def _one(
-    network: Network, number: int, max_order: int | str, options: dict[str, Any]
-) -> Polynomial:
+    network: Network, number: int, max_order: int | str | None, options: dict[str, Any]
+) -> Explicit:
     try:
-        poly: Polynomial = convert(network, max_order, **options)
+        poly: Explicit = convert(network, max_order, **options)
         return poly
     except NN2PolyError as error:
         raise error.within(f"models[{number}]") from None

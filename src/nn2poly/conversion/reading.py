@@ -21,6 +21,18 @@ from nn2poly.streams import is_dask, open_stream
 GATHERED_NUMBERS = 2**25
 
 
+def named_network(
+    network: Network,
+    data: Any,
+    feature_names: Iterable[str] | None,
+    output_names: Iterable[str] | None,
+) -> Network:
+    """Give the network its names: the user's, else the model's, else the data frame's."""
+    if feature_names is None and network.feature_names is None and data is not None:
+        feature_names = sample_columns(data)
+    return network.named(feature_names, output_names)
+
+
 def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None) -> Sample:
     """Turn what the user passed as data into a sample.
 

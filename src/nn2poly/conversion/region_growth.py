@@ -197,11 +197,10 @@ class Growth:
             for child in best.split[1:]:
                 self._look(child)
 
-    def cut_back(self, count: int) -> None:
-        """Take the last splits back, so that so many regions are left."""
-        for node in self.divided[count - 1 :]:
-            node.is_split = False
-        del self.divided[count - 1 :], self.errors[count:]
+    def keep(self, count: int) -> None:
+        """Go back, or forward again, to the tree as it was with ``count`` regions."""
+        for place, node in enumerate(self.divided, start=2):
+            node.is_split = place <= count
 
     def _note(self) -> None:
         """Remember what is left on rows of the sample that are left out."""

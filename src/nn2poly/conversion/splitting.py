@@ -45,6 +45,8 @@ WORTH, TIE = 0.5, 0.002
 MAX_AUTO, DEVIATION_ROWS = 16, 1_000
 # Rows that the tree is grown on (design: 30,000 are enough), and that the leaves are fitted on.
 GROW_ROWS, LEAF_ROWS = 30_000, 500_000
+# Rows that tell whether regions would help.
+QUICK_ROWS = 5_000
 # Terms up to which nodes have all of them, and leaves are solved from moments.
 FEW_TERMS = 500
 # Rows below which the network is asked for more, at most so many times the sample; and what rows
@@ -142,26 +144,74 @@ def grow_regions(
         As few as reach this R² on rows left out, or come close to what more would reach; one
         where that is not much. None for as many as help.
     """
-    rows = gather_rows(problem.sample, LEAF_ROWS)
+    grown = grow_tree(poly, problem, most, target_r2=target_r2)
+    return grown.regions(None if target_r2 is None else _enough(grown.growth.errors))
+
+
+def grow_tree(
+    poly: Polynomial,
+    problem: Problem,
+    most: int,
+    *,
+    target_r2: float | None = None,
+    quick: bool = False,
+) -> GrownTree:
+    """Grow a tree without fitting its leaves; see `grow_regions`.
+
+    Parameters
+    ----------
+    quick
+        On few rows, with few terms in the leaves as well.
+    """
+    rows = _some(problem.fit_rows, QUICK_ROWS) if quick else gather_rows(problem.sample, LEAF_ROWS)
     basis = orthonormal_basis(
         poly.inputs.to_working(rows.X[:GROW_ROWS]), rows.weights[:GROW_ROWS], poly.max_order
     )
     terms = poly.terms.at(basis.carried(poly.terms))
-    whole = Regression(poly.inputs, basis, terms)
-    part = (
-        whole
-        if len(terms) <= FEW_TERMS
-        else Regression(poly.inputs, basis, _main(terms, poly.inputs))
-    )
+    main = _main(terms, poly.inputs)
+    whole = Regression(poly.inputs, basis, main if quick else terms)
+    part = whole if len(whole.terms) <= FEW_TERMS else Regression(poly.inputs, basis, main)
     growth = Growth(_pool(part, poly, problem, _some(rows, GROW_ROWS)))
     growth.grow(most, lambda left: target_r2 is not None and 1.0 - left >= target_r2)
-    if target_r2 is not None:
-        growth.cut_back(_enough(growth.errors))
-    if len(growth.leaves) == 1:
-        return Regions(Leaf(0), (poly,), tuple(growth.errors))
-    changes = _fitted(whole, part, poly, problem, growth, rows)
-    polynomials = tuple(_changed(poly, *basis.powers(terms, change)) for change in changes)
-    return Regions(growth.tree(), polynomials, tuple(growth.errors))
+    return GrownTree(poly, problem, whole, part, growth, rows)
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """A tree of which the first splits are trees of fewer regions.
+
+    Parameters
+    ----------
+    poly, problem
+        The polynomial of one region, and what it was fitted to.
+    whole, part
+        The terms of the leaves, and those that did while the tree grew.
+    growth, rows
+        The tree, and the rows that leaves are fitted on.
+    """
+
+    poly: Polynomial
+    problem: Problem
+    whole: Regression
+    part: Regression
+    growth: Growth
+    rows: FitRows
+
+    @property
+    def most(self) -> int:
+        """The most regions that it has."""
+        return len(self.growth.divided) + 1
+
+    def regions(self, count: int | None = None) -> Regions:
+        """Fit the leaves of the tree as it was with ``count`` regions, or with all."""
+        poly, growth = self.poly, self.growth
+        growth.keep(self.most if count is None else count)
+        if len(growth.leaves) == 1:
+            return Regions(Leaf(0), (poly,), tuple(growth.errors))
+        changes = _fitted(self.whole, self.part, poly, self.problem, growth, self.rows)
+        basis, terms = self.whole.basis, self.whole.terms
+        polynomials = tuple(_changed(poly, *basis.powers(terms, change)) for change in changes)
+        return Regions(growth.tree(), polynomials, tuple(growth.errors))
 
 
 def _enough(errors: Sequence[float]) -> int:

@@ -21,6 +21,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.cards import FidelityCard
 from nn2poly.conversion.convert import convert
 from nn2poly.estimators.weights import weight_name
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import as_matrix, frame_columns, matching_names
@@ -34,7 +35,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     # Written by fit.
     estimator_: Any
-    polynomial_: Polynomial
+    polynomial_: Explicit
     card_: FidelityCard | None
 
     def __init__(
@@ -43,6 +44,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
         max_order: int | str | None = None,
         *,
         max_terms: int | None = None,
+        regions: int | str = 1,
         bounded: bool = True,
         method: str = "auto",
         target_r2: float = 0.99,
@@ -55,6 +57,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self.estimator = estimator
         self.max_order = max_order
         self.max_terms = max_terms
+        self.regions = regions
         self.bounded = bounded
         self.method = method
         self.target_r2 = target_r2
@@ -81,6 +84,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
             self.max_order,
             data=X,
             max_terms=self.max_terms,
+            regions=self.regions,
             bounded=bounded,
             method=self.method,
             # Only a calibration has a use for weights.
@@ -138,6 +142,8 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
         array (n, n_terms · n_outputs)
             What each term, the intercept included, adds to the raw output: all terms of the
             first output, then of the next. The terms of an output sum to its raw prediction.
+            With regions: the terms of region 0, then of region 1, …; those of other regions
+            than the row's are 0.
         """
         rows = self._rows(X)
         parts = self.polynomial_.contributions(rows)
@@ -165,9 +171,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
             and not hasattr(self, "feature_names_in_")
         ):
             names = tuple(map(str, given))
-        pairs = zip(poly.inputs.coordinates, names, strict=True)
-        entries = [coordinate.function.text(name) for coordinate, name in pairs]
-        terms = [term_name(term, entries) for term in poly.terms]
+        terms = _term_names(poly, names)
         if poly.n_outputs == 1:
             return np.array(terms, dtype=object)
         return np.array([f"{out}: {t}" for out in poly.output_names for t in terms], dtype=object)
@@ -176,6 +180,19 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
+
+
+def _term_names(poly: Explicit, names: tuple[str, ...]) -> list[str]:
+    """Name the terms, after their region if there are several."""
+    pairs = zip(poly.inputs.coordinates, names, strict=True)
+    entries = [coordinate.function.text(name) for coordinate, name in pairs]
+    if isinstance(poly, Polynomial):
+        return [term_name(term, entries) for term in poly.terms]
+    return [
+        f"region {region.number}: {term_name(term, entries)}"
+        for region in poly.regions
+        for term in region.polynomial.terms
+    ]
 
 
 def _seed(model: Any, random_state: Any) -> None:

@@ -34,6 +34,9 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
         upper limit.
     max_terms
         A budget of terms, spent where they matter; None for all terms of the order.
+    regions
+        How many regions there may be, each with a polynomial of its own; or ``"auto"``, for as
+        few as reach ``target_r2``.
     bounded
         Hold numbers within what the training inputs show, at quantiles where tails are heavy;
         False for the plain polynomial everywhere.

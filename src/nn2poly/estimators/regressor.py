@@ -30,6 +30,9 @@ class PolynomialRegressor(RegressorMixin, PolynomialEstimator):  # type: ignore[
         upper limit.
     max_terms
         A budget of terms, spent where they matter; None for all terms of the order.
+    regions
+        How many regions there may be, each with a polynomial of its own; or ``"auto"``, for as
+        few as reach ``target_r2``.
     bounded
         Hold numbers within what the training inputs show, at quantiles where tails are heavy;
         False for the plain polynomial everywhere.
@@ -46,7 +49,7 @@ class PolynomialRegressor(RegressorMixin, PolynomialEstimator):  # type: ignore[
     estimator_
         The trained network.
     polynomial_
-        Its `Polynomial`, which predicts.
+        Its `Polynomial`, or `PiecewisePolynomial` of several regions, which predicts.
     card_
         How closely the polynomial follows the network on held-out rows.
     n_features_in_, feature_names_in_

@@ -15,7 +15,7 @@ from nn2poly.explain.bounds import Bounds, Monotonicity, bounds, monotonicity
 from nn2poly.explain.dependence import IndividualCurves, PartialDependence, ice, partial_dependence
 from nn2poly.explain.derivatives import derivative, gradients
 from nn2poly.explain.effects import MarginalEffects, marginal_effects
-from nn2poly.explain.ensemble import Ensemble, ensemble
+from nn2poly.explain.ensemble import Ensemble, PiecewiseEnsemble, ensemble
 from nn2poly.explain.explanation_ensemble import ExplanationEnsemble
 from nn2poly.explain.feature_importance import importance
 from nn2poly.explain.friedman import FriedmanH, friedman_h
@@ -36,6 +36,7 @@ __all__ = [
     "MarginalEffects",
     "Monotonicity",
     "PartialDependence",
+    "PiecewiseEnsemble",
     "ShapleyValues",
     "VarianceShares",
     "anova",

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_count, listed
+from nn2poly.arguments import check_count, listed, plural
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.alignment import check_features, check_same, deviation, stability
@@ -83,6 +83,37 @@ class Ensemble:
         )
 
 
+@shown()
+@dataclass(frozen=True, eq=False)
+class PiecewiseEnsemble:
+    """Formulas of several networks with the same regions.
+
+    Parameters
+    ----------
+    mean
+        The average formula: its predictions are the average of the members'.
+    regions
+        An `Ensemble` for each region, by its number.
+    """
+
+    mean: PiecewisePolynomial
+    regions: tuple[Ensemble, ...]
+
+    def table(self, n: int = 5, *, output: int | str = 0) -> Table:
+        """List, for each region, the intercept and the n largest coefficients of the mean.
+
+        Parameters
+        ----------
+        n
+            How many of each region.
+        output
+            Index or name of the output.
+        """
+        tables = [region.table(n, output=output) for region in self.regions]
+        rows = tuple((k, *row) for k, table in enumerate(tables) for row in table.rows)
+        return Table(tables[0].title, ("region", *tables[0].columns), rows)
+
+
 @overload
 def ensemble(
     members: Iterable[Polynomial],
@@ -91,13 +122,18 @@ def ensemble(
     scale: npt.ArrayLike | None = None,
 ) -> Ensemble: ...
 @overload
-def ensemble(members: Iterable[Any]) -> Ensemble | ExplanationEnsemble: ...
 def ensemble(
     members: Iterable[Any],
     *,
     center: npt.ArrayLike | None = None,
     scale: npt.ArrayLike | None = None,
-) -> Ensemble | ExplanationEnsemble:
+) -> Ensemble | PiecewiseEnsemble | ExplanationEnsemble: ...
+def ensemble(
+    members: Iterable[Any],
+    *,
+    center: npt.ArrayLike | None = None,
+    scale: npt.ArrayLike | None = None,
+) -> Ensemble | PiecewiseEnsemble | ExplanationEnsemble:
     """Put polynomials, or explanations, of several networks side by side.
 
     Networks trained again, from another start or on a resample, give other coefficients. A
@@ -106,16 +142,16 @@ def ensemble(
     Parameters
     ----------
     members
-        Two or more polynomials of the same features and outputs; or explanations of one kind
-        with an array ``values`` (`shapley`, `marginal_effects`, …), of the same rows and with
-        the same options.
+        Two or more polynomials of the same features and outputs, or formulas with the same
+        regions; or explanations of one kind with an array ``values`` (`shapley`,
+        `marginal_effects`, …), of the same rows and with the same options.
     center, scale
         Common coordinates z = (x - center) / scale of polynomials; default: theirs where they
         agree, else the average of them.
 
     Returns
     -------
-    Ensemble or ExplanationEnsemble
+    Ensemble, PiecewiseEnsemble or ExplanationEnsemble
 
     Examples
     --------
@@ -131,12 +167,7 @@ def ensemble(
             "An ensemble needs two members at least.", where="members", found=str(len(items))
         )
     if any(isinstance(item, PiecewisePolynomial) for item in items):
-        raise InvalidInputError(
-            "The coefficients of different regions cannot be put side by side.",
-            where="members",
-            expected="polynomials, or explanations of formulas with regions",
-            remedy="put explanations side by side: ensemble([shapley(poly, X, X), …])",
-        )
+        return _of_pieces(items, center, scale)
     if all(is_formula(item) for item in items):
         return _of_polynomials(items, center, scale)
     if center is None and scale is None and all(has_values(item) for item in items):
@@ -172,6 +203,32 @@ def _of_polynomials(
         card=None,
     )
     return Ensemble(mean, coefficients)
+
+
+def _of_pieces(
+    items: Sequence[Any], center: npt.ArrayLike | None, scale: npt.ArrayLike | None
+) -> PiecewiseEnsemble:
+    """Put formulas side by side region by region, where all have the same regions."""
+    first = items[0]
+    for number, item in enumerate(items):
+        if not is_formula(item) or item.tree != first.tree:
+            raise InvalidInputError(
+                "The coefficients of different regions cannot be put side by side.",
+                where=f"members, member {number}",
+                expected="the regions of member 0, or explanations in place of formulas",
+                found=_rules(item) if is_formula(item) else type(item).__name__,
+                remedy="put explanations side by side: ensemble([shapley(poly, X, X), …])",
+            )
+    places = range(len(first.regions))
+    regions = tuple(
+        _of_polynomials([item.polynomials[k] for item in items], center, scale) for k in places
+    )
+    means = tuple(region.mean for region in regions)
+    return PiecewiseEnsemble(PiecewisePolynomial(first.tree, means), regions)
+
+
+def _rules(formula: Any) -> str:
+    return f"{plural(len(formula.regions), 'region')}: {listed([r.rule for r in formula.regions])}"
 
 
 def _common(arrays: Sequence[FloatArray]) -> FloatArray:
