@@ -40,7 +40,9 @@ def convert_both(
     """
     return {
         "taylor": _taylor(network, order),
-        "calibrated": polynomial_network(network, order, data=sample, method="calibrated"),
+        "calibrated": polynomial_network(
+            network, order, data=sample, method="calibrated", bounded=False
+        ),
     }
 
 

@@ -134,7 +134,8 @@ def test_the_orders_tried_by_auto_are_drawn(rows):
     axes = plots.path(card.path)
     np.testing.assert_allclose(axes.lines[0].get_xdata(), [terms for _, terms, _ in card.path])
     assert [text.get_text() for text in axes.texts] == ["order 1", "order 2"]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["5", "15"]
+    sizes = [f"{terms:,}" for _, terms, _ in card.path]
+    assert [label.get_text() for label in axes.get_xticklabels()] == sizes
 
 
 def test_a_fidelity_far_below_zero_leaves_the_frame():

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nn2poly.arrays import BoolArray, IntArray
+from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.inputs import Inputs
 
@@ -66,3 +66,21 @@ def mixed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:
         for place in places:
             X[some, place] = rows.X[donors, place]
     return FitRows(X, MIXED_WEIGHT * rows.weights[base], rows.fold[base], rows.index[base])
+
+
+def weighed_down(rows: FitRows, truth: FloatArray, real: FloatArray) -> FitRows:
+    """Let rows weigh less where the outputs on them spread further than on rows of the sample.
+
+    Where columns go together, mixed ones lead the network far from all that it was trained on; a
+    few such rows would decide what is fitted to all others.
+
+    Parameters
+    ----------
+    truth, real
+        Arrays (n, k) and (m, k): outputs on these rows, and on those of the sample.
+    """
+    if not len(rows):
+        return rows
+    spread = np.mean((truth - real.mean(axis=0)) ** 2, axis=0)
+    ratio = float(np.mean(spread / np.maximum(real.var(axis=0), 1e-300)))
+    return replace(rows, weights=rows.weights / max(1.0, ratio))

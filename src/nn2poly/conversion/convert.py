@@ -10,11 +10,12 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice, check_count, check_flag, check_order
+from nn2poly.arguments import check_choice, check_count, check_order
 from nn2poly.assess.fidelity import make_card
 from nn2poly.conversion.advice import with_advice
 from nn2poly.conversion.expand import calibrate_network, layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.conversion.input_bounds import check_bounds
 from nn2poly.conversion.option_search import (
     BUDGETS,
     REGIONS,
@@ -60,7 +61,7 @@ class Options(TypedDict, total=False):
     refit: bool
     target_r2: float
     binary: str | bool | Iterable[Any]
-    bounded: bool
+    bounded: bool | Mapping[str, tuple[float, float]]
     transforms: str | Mapping[str, str] | None
     progress: bool | Callable[[str], None]
     after: str | None
@@ -105,7 +106,7 @@ def convert(
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool = True,
+    bounded: bool | Mapping[str, tuple[float, float]] = True,
     transforms: str | Mapping[str, str] | None = None,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
@@ -164,7 +165,8 @@ def convert(
     bounded
         With data and a calibration: numbers are held at the edges of the sample, at quantiles
         where its tails are heavy, so that the formula stays what it is there whatever comes.
-        False gives the plain polynomial everywhere.
+        False gives the plain polynomial everywhere; a dictionary the bounds of some columns,
+        ``{"age": (18, 90)}``.
     transforms
         With data and bounds: columns that enter as ``"log"``, ``"log1p"`` or ``"rank"`` (among
         the sample's quantiles), by name; or ``"auto"`` to choose for each column what helps on
@@ -212,7 +214,7 @@ def convert(
     for name in [name for name, value in fits.items() if value is not None]:
         _check_fitted(name, task, keep_layers=keep_layers, out=out)
     budget = None if max_terms is None else check_count(max_terms, where="max_terms")
-    is_held = check_flag(bounded, name="bounded")
+    is_held, bounds = check_bounds(bounded)
     if asked is not None:
         _check_transformable(task, bounded=is_held)
     network = named_network(read_network(model, after=after), data, feature_names, output_names)
@@ -221,7 +223,15 @@ def convert(
         task.report("reading the sample")
         folded = binary if out is None else False
         held = is_held and task.method == "calibrated"
-        problem = read_problem(network, data, sample_weight, folded, bounded=held, transforms=asked)
+        problem = read_problem(
+            network,
+            data,
+            sample_weight,
+            folded,
+            bounded=held,
+            bounds=bounds,
+            transforms=asked,
+        )
         network = problem.network
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
@@ -261,7 +271,7 @@ def polynomial_network(
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool = True,
+    bounded: bool | Mapping[str, tuple[float, float]] = True,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -286,8 +296,8 @@ def polynomial_network(
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
-        held = check_flag(bounded, name="bounded")
-        problem = read_problem(network, data, sample_weight, binary, bounded=held)
+        held, bounds = check_bounds(bounded)
+        problem = read_problem(network, data, sample_weight, binary, bounded=held, bounds=bounds)
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
     if problem is None:

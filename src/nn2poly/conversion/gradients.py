@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
-from nn2poly.conversion.asked_rows import shuffled_rows
+from nn2poly.conversion.asked_rows import shuffled_rows, weighed_down
 from nn2poly.conversion.fit_rows import FitRows, stacked
 from nn2poly.conversion.folds import spread
 from nn2poly.conversion.problem import Problem
@@ -141,9 +141,11 @@ def _sides(problem: Problem) -> tuple[FitRows, FitRows]:
     rows = problem.fit_rows
     kept = rows.fold == rows.fold.min()
     fitted = rows.some(~kept)
-    both = stacked([fitted, shuffled_rows(fitted, problem.inputs)])
-    fine = np.all(np.isfinite(problem.truth(both.X)), axis=1)
-    return both.some(fine), rows.some(kept)
+    asked = shuffled_rows(fitted, problem.inputs)
+    answers = problem.truth(asked.X)
+    fine = np.all(np.isfinite(answers), axis=1)
+    more = weighed_down(asked.some(fine), answers[fine], problem.fit_truth)
+    return stacked([fitted, more]), rows.some(kept)
 
 
 def steps(rows: Design, start: FloatArray) -> Iterator[FloatArray]:

@@ -9,15 +9,18 @@ table of 62 ratios is harmed by 62 cuts of which none shows alone, and then colu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from nn2poly.arguments import check_flag, listed
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.bound_trials import TRIAL_TERMS, Trial, start_trial
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.folds import spread
+from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Identity
 
@@ -50,6 +53,50 @@ def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     if places is None:
         return table.held(BEYOND[FIRST])
     return _chosen(table, rows.some(places), truth[places])
+
+
+def check_bounds(bounded: object) -> tuple[bool, dict[str, Ends]]:
+    """Tell whether numbers are held at bounds, and give those that the user gave, by column.
+
+    Examples
+    --------
+    >>> check_bounds({"age": (18, 90)})
+    (True, {'age': (18.0, 90.0)})
+    """
+    if not isinstance(bounded, Mapping):
+        return check_flag(bounded, name="bounded"), {}
+    return True, {str(name): _pair(name, ends) for name, ends in bounded.items()}
+
+
+def _pair(name: object, ends: Any) -> Ends:
+    try:
+        low, high = map(float, ends)
+        Identity(low, high)
+    except (TypeError, ValueError, InvalidInputError):
+        raise InvalidInputError(
+            f"The bounds of {name!r} are not two numbers, the lower one first.",
+            where="bounded",
+            expected="a pair (low, high)",
+            found=repr(ends),
+            remedy=f"pass bounded={{{name!r}: (low, high)}}, or bounded=True",
+        ) from None
+    return low, high
+
+
+def named_bounds(inputs: Inputs, given: Mapping[str, Ends]) -> Inputs:
+    """Hold columns at bounds that the user gives, by name."""
+    numbers = {column.name: place for place, column in enumerate(inputs.columns)}
+    for name, ends in given.items():
+        if name not in numbers or inputs.columns[numbers[name]].kind != "number":
+            expected = [column.name for column in inputs.columns if column.kind == "number"]
+            raise InvalidInputError(
+                f"There is no number {name!r} to hold at bounds.",
+                where="bounded",
+                expected=f"names of numbers: {listed(expected)}",
+                found=repr(name),
+            )
+        inputs = _with_bounds(inputs, {numbers[name]: ends})
+    return inputs
 
 
 def trial_rows(rows: FitRows) -> IntArray | None:

@@ -8,8 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Literal, TypeVar, overload
 
+import numpy as np
+
 from nn2poly.arguments import check_choice
 from nn2poly.conversion.convert import convert
+from nn2poly.conversion.input_bounds import bounded
+from nn2poly.conversion.problem import read_problem
+from nn2poly.conversion.reading import named_network
 from nn2poly.errors import InvalidInputError, NN2PolyError, require
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
@@ -102,6 +107,7 @@ def convert_many(
     networks = [_read(model, number, after) for number, model in enumerate(models)]
     if not networks:
         raise InvalidInputError("There are no models to convert.", where="models")
+    options = {**options, **_shared_bounds(networks, options)}
     tasks: list[Task] = [(network, i, max_order, options) for i, network in enumerate(networks)]
     if chosen == "sequential":
         return [_one(*task) for task in tasks]
@@ -109,6 +115,31 @@ def convert_many(
     if chosen == "loky" and n_jobs != 1:
         return _begun_here(tasks, elsewhere)
     return elsewhere(tasks)
+
+
+def _shared_bounds(networks: list[Network], options: dict[str, Any]) -> dict[str, Any]:
+    """Choose bounds that suit all networks together, so that their formulas can be compared.
+
+    Each would choose its own otherwise, by what cutting a column does to its outputs.
+    """
+    data, method = options.get("data"), options.get("method", "auto")
+    is_calibration = data is not None and options.get("around") is None and method != "taylor"
+    alike = len({network.n_features for network in networks}) == 1
+    if not is_calibration or not alike or options.get("bounded", True) is not True:
+        return {}
+    names = options.get("feature_names"), None
+    network = named_network(networks[0], data, *names)
+    weights, binary = options.get("sample_weight"), options.get("binary", "auto")
+    problem = read_problem(network, data, weights, binary, bounded=True)
+    rows = problem.fit_rows
+    outputs = [net.predict(rows.X).reshape(len(rows), -1) for net in networks]
+    held = bounded(problem.network.inputs, rows, np.concatenate(outputs, axis=1))
+    ends = {
+        column.name: (column.coordinates[0].function.low, column.coordinates[0].function.high)
+        for column in held.columns
+        if column.kind == "number" and column.coordinates[0].function.is_bounded
+    }
+    return {"bounded": ends}
 
 
 def _elsewhere(backend: str, n_jobs: int) -> Callable[[list[Task]], list[Explicit]]:

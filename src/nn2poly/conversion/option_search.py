@@ -23,6 +23,7 @@ from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, LocalSample, Rows, ch
 from nn2poly.conversion.order_search import MAX_AUTO_TERMS, TIE
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refine import refine
+from nn2poly.conversion.refit import fit_terms
 from nn2poly.conversion.sparse_terms import sparse_polynomial
 from nn2poly.conversion.splitting import GrownTree, grow_tree
 from nn2poly.conversion.summary import summarise
@@ -131,12 +132,14 @@ def choice_problem(problem: Problem) -> Problem:
     inner = replace(problem, sample=sample, summary=summarise(sample))
     # Bounds and coordinates stay those of all rows, as in what is picked: on fewer rows a column
     # with heavy tails is held elsewhere (adult: .958 in place of .992). A cached property.
-    vars(inner)["working"] = problem.working
+    vars(inner)["inputs"] = problem.inputs
     return inner
 
 
 def fit_order(problem: Problem, order: int) -> Polynomial:
     """Fit the polynomial of an order, as `convert` does."""
+    if problem.is_transformed:
+        return fit_terms(problem, order)
     pnet = calibrate_network(problem, order, refit=True, report=lambda _: None)
     return refine(pnet, problem)[1]
 

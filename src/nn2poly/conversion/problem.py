@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,7 @@ from nn2poly.conversion.detection import Detected, declared_columns, detect_colu
 from nn2poly.conversion.fit_rows import FitRows, gather_rows
 from nn2poly.conversion.folds import Sample
 from nn2poly.conversion.input_bounds import bounded as bounded_inputs
+from nn2poly.conversion.input_bounds import named_bounds
 from nn2poly.conversion.reading import read_sample
 from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.conversion.transforms import Transforms, transformed
@@ -40,6 +42,8 @@ class Problem:
         Whether the formula is written in 0/1 indicators, for which u² = u.
     bounded
         Whether numbers are held at bounds.
+    bounds
+        Of some columns, by name: what the user gave instead of what the sample tells.
     transforms
         Which of them enter through a function, or that this is to be chosen.
     """
@@ -51,6 +55,7 @@ class Problem:
     folded: bool
     bounded: bool
     transforms: Transforms | None = None
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @cached_property
     def inputs(self) -> Inputs:
@@ -59,7 +64,7 @@ class Problem:
         center, scale = summary.center, summary.scale
         if self.bounded:
             rows, truth = self.fit_rows, self.fit_truth
-            inputs = bounded_inputs(inputs, rows, truth)
+            inputs = named_bounds(bounded_inputs(inputs, rows, truth), self.bounds)
             if self.transforms is not None:
                 inputs = transformed(inputs, rows, truth, summary.seen_low, self.transforms)
             held = inputs.curved(rows.X)
@@ -114,6 +119,7 @@ def read_problem(
     binary: Any = "auto",
     *,
     bounded: bool = False,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
     transforms: Transforms | None = None,
 ) -> Problem:
     """Read the data, once.
@@ -122,7 +128,7 @@ def read_problem(
     ----------
     network
         With its names.
-    data, sample_weight, binary, bounded, transforms
+    data, sample_weight, binary, bounded, bounds, transforms
         As the user gave them; see `nn2poly.convert`.
     """
     sample = read_sample(data, network, sample_weight)
@@ -134,5 +140,5 @@ def read_problem(
     else:
         detected = declared_columns(binary, network.inputs, sample, summary)
     network = replace(network, inputs=detected.inputs)
-    folded = binary is not False
-    return Problem(network, sample, summary, detected.never, folded, bounded, transforms)
+    never, folded, given = detected.never, binary is not False, bounds or {}
+    return Problem(network, sample, summary, never, folded, bounded, transforms, given)

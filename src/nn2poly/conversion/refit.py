@@ -24,7 +24,7 @@ import numpy as np
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import Graded, Listed, Terms, collect
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
-from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows
+from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows, weighed_down
 from nn2poly.conversion.basis import orthonormal_basis
 from nn2poly.conversion.classifiers import closest, near_decision
 from nn2poly.conversion.correction import Correction
@@ -259,9 +259,9 @@ class _Fit:
         order = max(fits, default=0)
         lower = replace(self, regression=replace(self.regression, terms=terms.up_to(order)))
         n = len(lower.terms)
-        below = lower.few_terms(prior[:n]) if order else None
         start = np.zeros_like(prior)
-        start[:n] = prior[:n] if below is None else below
+        # Fitted without the rows that judge: with them it would always look better.
+        start[:n] = lower.solve(self.problem.fit_rows, prior[:n]).inner if order else prior[:n]
         starts = [prior, start] if self.calibrated else [start]
         found = descend(self.regression, self.problem, starts, shrinkage(terms.orders()))
         return start if found is None and not self.calibrated else found
@@ -312,7 +312,8 @@ class _Fit:
         """Ask the network, and sum the rows on which it has an answer."""
         truth = self.truth(rows.X)
         fine = np.all(np.isfinite(truth), axis=1)
-        return self._moments(rows.some(fine), truth[fine])
+        rows, truth = rows.some(fine), truth[fine]
+        return self._moments(weighed_down(rows, truth, self.problem.fit_truth), truth)
 
     def _moments(self, rows: FitRows, truth: FloatArray) -> Moments:
         return self.regression.moments(rows, truth)

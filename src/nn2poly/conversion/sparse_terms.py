@@ -16,7 +16,7 @@ import numpy as np
 
 from nn2poly.algebra.terms import Listed, Terms
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows
+from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows, weighed_down
 from nn2poly.conversion.basis import Basis, orthonormal_basis
 from nn2poly.conversion.fit_rows import FitRows, stacked
 from nn2poly.conversion.growth import Grid, Part, grow, penalty
@@ -141,11 +141,15 @@ class _Task:
     def _more(self, rows: FitRows) -> FitRows:
         """Ask the network for rows with some columns from other rows, where rows are few."""
         count = min(ROWS_PER_TERM * self.max_terms - len(rows), TIMES * len(rows))
-        return rows if count <= 0 else stacked([rows, mixed_rows(rows, count, self.inputs)])
+        return rows if count <= 0 else self._with(rows, mixed_rows(rows, count, self.inputs))
 
     def _with_shuffled(self, rows: FitRows) -> FitRows:
         """Add rows with every column shuffled, which keep a formula from running away there."""
-        return stacked([rows, shuffled_rows(rows, self.inputs)])
+        return self._with(rows, shuffled_rows(rows, self.inputs))
+
+    def _with(self, rows: FitRows, asked: FitRows) -> FitRows:
+        real = self.problem.fit_truth
+        return stacked([rows, weighed_down(asked, self._truth(asked), real)])
 
     def part(self, rows: FitRows, share: float) -> Part:
         """Choose rows to search on, evenly."""

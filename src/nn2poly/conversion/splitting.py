@@ -21,7 +21,7 @@ from nn2poly.algebra.terms import Listed, Terms
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.fidelity import mean_r2
-from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows
+from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows, weighed_down
 from nn2poly.conversion.basis import orthonormal_basis
 from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.fit_rows import FitRows, gather_rows, stacked
@@ -242,18 +242,22 @@ def _some(rows: FitRows, most: int) -> FitRows:
 
 def _pool(part: Regression, poly: Polynomial, problem: Problem, rows: FitRows) -> Pool:
     """Put the rows together that a tree grows on: of the sample, and rows asked for."""
-    parts = [rows]
+    truth = problem.truth(rows.X)
+    fine = np.all(np.isfinite(truth), axis=1)
+    rows, truth = rows.some(fine), truth[fine]
+    asked = [shuffled_rows(rows, poly.inputs, share=1.0, weight=SHUFFLED_WEIGHT)]
     count = min(ENOUGH_ROWS - len(rows), TIMES * len(rows))
     if count > 0:
-        parts.append(mixed_rows(rows, count, poly.inputs))
-    parts.append(shuffled_rows(rows, poly.inputs, share=1.0, weight=SHUFFLED_WEIGHT))
-    every = stacked(parts)
-    truth = problem.truth(every.X)
-    fine = np.all(np.isfinite(truth), axis=1)
-    n_real = int(np.count_nonzero(fine[: len(rows)]))
-    every, truth = every.some(fine), truth[fine]
-    spread_out = _spread(truth[:n_real], every.weights[:n_real])
-    return Pool(part, every, n_real, truth - _values(poly, every.X), spread_out)
+        asked.insert(0, mixed_rows(rows, count, poly.inputs))
+    parts, outputs = [rows], [truth]
+    for more in asked:
+        answer = problem.truth(more.X)
+        fine = np.all(np.isfinite(answer), axis=1)
+        parts.append(weighed_down(more.some(fine), answer[fine], truth))
+        outputs.append(answer[fine])
+    every, unit = stacked(parts), _spread(truth, rows.weights)
+    residual = np.concatenate(outputs) - _values(poly, every.X)
+    return Pool(part, every, len(rows), residual, unit)
 
 
 def _values(poly: Polynomial, X: FloatArray) -> FloatArray:
