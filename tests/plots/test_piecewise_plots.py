@@ -276,7 +276,6 @@ def test_a_map_needs_two_columns_that_there_are(rentals):
         lambda poly, _: plots.heatmap(poly),
         lambda poly, _: plots.interaction_network(poly),
         lambda poly, _: plots.importance([poly, poly]),
-        lambda poly, rows: n2p.sparse_path(None, poly, rows),
     ],
 )
 def test_what_needs_the_terms_of_one_polynomial_says_so(draw, rentals, hours):
