@@ -200,3 +200,31 @@ def test_a_trial_with_another_column_equals_one_from_scratch(network):
     whole = start_trial(input_bounds._with_bounds(table.held(0.005), {1: (-3.0, 4.0)}), rows, truth)
     assert trial.error == pytest.approx(whole.error, rel=1e-9)
     assert trial.free_error == pytest.approx(whole.free_error, rel=1e-9)
+
+
+# ---- bounds by name -----------------------------------------------------------------------------
+
+
+def test_bounds_may_be_given_by_name(network):
+    named = network.named(["a", "b", "c", "d", "e"])
+    found = n2p.convert(named, 2, data=heavy_rows(), bounded={"b": (-1, 2)})
+    assert (functions(found)[1].low, functions(found)[1].high) == (-1.0, 2.0)
+    others = n2p.convert(named, 2, data=heavy_rows())
+    assert functions(found)[0] == functions(others)[0]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({"b": (2, -1)}, "lower one first"),
+        ({"b": (1, 1)}, "lower one first"),
+        ({"b": 3}, "lower one first"),
+        ({"b": (0, float("nan"))}, "lower one first"),
+        ({"z": (0, 1)}, "no number 'z'"),
+        ("yes", "True or False"),
+    ],
+)
+def test_bounds_that_are_none_are_refused(network, bounds, words):
+    named = network.named(["a", "b", "c", "d", "e"])
+    with pytest.raises(n2p.NN2PolyError, match=words):
+        n2p.convert(named, 1, data=heavy_rows(200), bounded=bounds)

@@ -179,3 +179,14 @@ def test_a_misspelt_number_of_regions_is_refused():
     net = n2p.Network([n2p.Layer([[1.0]])])
     with pytest.raises(n2p.NN2PolyError, match="regions"):
         n2p.convert_many([net], 1, data=[[0.0], [1.0]] * 20, regions="some", backend="sequential")
+
+
+def test_networks_share_their_bounds_so_that_they_can_be_compared(make_network):
+    rng = np.random.default_rng(0)
+    draws = rng.standard_cauchy(3000), rng.lognormal(size=3000), rng.normal(size=3000)
+    X = np.column_stack(draws)
+    nets = [make_network(seed, (3, 12, 1), "relu", spread=1.0) for seed in range(3)]
+    polys = n2p.convert_many(nets, 2, data=X, backend="sequential")
+    held = [[c.function for c in poly.inputs.coordinates] for poly in polys]
+    assert held[0] == held[1] == held[2]
+    assert n2p.explain.ensemble(polys).mean.inputs.are_bounded

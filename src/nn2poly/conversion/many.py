@@ -127,10 +127,12 @@ def _shared_bounds(networks: list[Network], options: dict[str, Any]) -> dict[str
     alike = len({network.n_features for network in networks}) == 1
     if not is_calibration or not alike or options.get("bounded", True) is not True:
         return {}
-    names = options.get("feature_names"), None
-    network = named_network(networks[0], data, *names)
     weights, binary = options.get("sample_weight"), options.get("binary", "auto")
-    problem = read_problem(network, data, weights, binary, bounded=True)
+    try:
+        network = named_network(networks[0], data, options.get("feature_names"), None)
+        problem = read_problem(network, data, weights, binary, bounded=True)
+    except NN2PolyError as error:
+        raise error.within("models[0]") from None
     rows = problem.fit_rows
     outputs = [net.predict(rows.X).reshape(len(rows), -1) for net in networks]
     held = bounded(problem.network.inputs, rows, np.concatenate(outputs, axis=1))
