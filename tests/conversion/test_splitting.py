@@ -10,6 +10,7 @@ from sklearn.neural_network import MLPRegressor
 
 import nn2poly as n2p
 from nn2poly.assess.fidelity import mean_r2
+from nn2poly.conversion import splitting
 from nn2poly.conversion.region_cuts import cuts
 from nn2poly.errors import InvalidInputError
 
@@ -175,6 +176,15 @@ def test_a_budget_is_one_for_each_region(network):
     found = n2p.convert(network, data=rush_hours(4000), max_terms=12, regions=4)
     assert all(poly.n_terms <= 12 for poly in found.polynomials)
     assert len(found.regions) > 1
+
+
+def test_leaves_of_more_terms_than_moments_are_kept_of_are_fitted_too(monkeypatch, network):
+    monkeypatch.setattr(splitting, "FEW_TERMS", 12)
+    X = rush_hours(4000)
+    found, one = (n2p.convert(network, 2, data=X, regions=k) for k in (8, 1))
+    new = inside(rush_hours(4000, seed=1), found)
+    assert r2(network, found, new) > 0.95
+    assert r2(network, one, new) < 0.75
 
 
 def test_several_outputs_and_classes_share_the_regions(make_network):

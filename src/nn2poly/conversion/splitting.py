@@ -164,14 +164,13 @@ def grow_tree(
         On few rows, with few terms in the leaves as well.
     """
     rows = _some(problem.fit_rows, QUICK_ROWS) if quick else gather_rows(problem.sample, LEAF_ROWS)
-    basis = orthonormal_basis(
-        poly.inputs.to_working(rows.X[:GROW_ROWS]), rows.weights[:GROW_ROWS], poly.max_order
-    )
+    some = _some(rows, GROW_ROWS)
+    basis = orthonormal_basis(poly.inputs.to_working(some.X), some.weights, poly.max_order)
     terms = poly.terms.at(basis.carried(poly.terms))
     main = _main(terms, poly.inputs)
     whole = Regression(poly.inputs, basis, main if quick else terms)
     part = whole if len(whole.terms) <= FEW_TERMS else Regression(poly.inputs, basis, main)
-    growth = Growth(_pool(part, poly, problem, _some(rows, GROW_ROWS)))
+    growth = Growth(_pool(part, poly, problem, some))
     growth.grow(most, lambda left: target_r2 is not None and 1.0 - left >= target_r2)
     return GrownTree(poly, problem, whole, part, growth, rows)
 
@@ -279,23 +278,26 @@ def _fitted(
     growth: Growth,
     rows: FitRows,
 ) -> list[FloatArray]:
-    """Fit the leaves on all rows: the change (n_terms, k) of each."""
-    pool, tree = growth.pool, growth.tree()
-    asked = pool.rows.some(np.arange(pool.n_real, len(pool.rows)))
-    every = stacked([rows, asked])
-    residual = problem.truth(every.X) - _values(poly, every.X)
-    region = region_of(tree, poly.inputs, every.X)
+    """Fit the leaves: the change (n_terms, k) of each; many terms on all rows."""
+    changes, pool = growth.changes(), growth.pool
+    if len(whole.terms) <= FEW_TERMS:
+        return changes
+    every = stacked([rows, pool.rows.some(np.arange(pool.n_real, len(pool.rows)))])
+    truth = problem.truth(every.X)
+    is_real = np.arange(len(every)) < len(rows)
+    fine = np.all(np.isfinite(truth), axis=1)
+    every, is_real = every.some(fine), is_real[fine]
+    residual = truth[fine] - _values(poly, every.X)
+    region = region_of(growth.tree(), poly.inputs, every.X)
     places = [whole.terms.index(term) for term in part.terms]
     out = []
-    for number, change in enumerate(growth.changes()):
-        here = region == number
+    for number, change in enumerate(changes):
+        real, asked = (np.flatnonzero((region == number) & side) for side in (is_real, ~is_real))
+        # Of rows asked for no more than there are others: each costs as much.
+        here = np.concatenate([real, asked[: len(real)]])
         start = np.zeros((len(whole.terms), residual.shape[1]))
         start[places] = change
-        if len(whole.terms) > FEW_TERMS:
-            # Of rows asked for no more than there are others: each costs as much.
-            here[len(rows) + np.flatnonzero(here[len(rows) :])[here[: len(rows)].sum() :]] = False
-            start = _by_steps(whole, every.some(here), residual[here], start, pool.unit)
-        out.append(start)
+        out.append(_by_steps(whole, every.some(here), residual[here], start, pool.unit))
     return out
 
 
