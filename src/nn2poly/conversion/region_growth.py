@@ -22,7 +22,7 @@ TRIES = 3
 LEAST, LEAST_PER_FEATURE = 25, 1.0
 # A split must lower the error of its node on rows left out by so much of it, and of the variance.
 GAIN, ROUNDING = 0.02, 1e-7
-# Beyond that, of n rows left out, so much over √n: what the mean of n errors may gain by chance.
+# On n rows of the sample by so much over √n: what the mean of n errors may gain by chance.
 CHANCE = 1.0
 # Up to so many rows every fold is left out in turn, else the first alone.
 ALL_FOLDS_ROWS = 2_000
@@ -250,7 +250,7 @@ class Growth:
         before, *after = (n.sums.error(n.fits, unit, asked=False) for n in (node, *split[1:]))
         places = node.places[node.places < self.pool.n_real]
         judged = int(np.isin(self.pool.rows.fold[places], self.pool.judged).sum())
-        return sum(after) < (1.0 - GAIN - CHANCE / sqrt(max(1, judged))) * before
+        return sum(after) < (1.0 - CHANCE / sqrt(max(1, judged))) * before
 
     def _cuts(self, node: Node) -> list[Cut]:
         """Search on the rows of the sample that are not left out."""
