@@ -228,3 +228,9 @@ def test_bounds_that_are_none_are_refused(network, bounds, words):
     named = network.named(["a", "b", "c", "d", "e"])
     with pytest.raises(n2p.NN2PolyError, match=words):
         n2p.convert(named, 1, data=heavy_rows(200), bounded=bounds)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "taylor", "data": heavy_rows(50)}])
+def test_bounds_that_nothing_would_use_are_refused(network, options):
+    with pytest.raises(n2p.NN2PolyError, match="holds columns at bounds"):
+        n2p.convert(network, 1, bounded={"x1": (0, 1)}, **options)

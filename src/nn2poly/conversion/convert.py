@@ -215,6 +215,8 @@ def convert(
         _check_fitted(name, task, keep_layers=keep_layers, out=out)
     budget = None if max_terms is None else check_count(max_terms, where="max_terms")
     is_held, bounds = check_bounds(bounded)
+    if bounds and task.method != "calibrated":
+        raise _needs_data("Only a calibration holds columns at bounds.")
     if asked is not None:
         _check_transformable(task, bounded=is_held)
     network = named_network(read_network(model, after=after), data, feature_names, output_names)
