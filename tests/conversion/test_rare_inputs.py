@@ -119,7 +119,8 @@ def test_a_column_that_varies_in_its_last_digits_is_no_constant_and_harmless(mak
 @pytest.mark.parametrize("max_order", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", ["tanh", "relu"])
 def test_pixels_thirty_deviations_out_do_not_run_wild(make_network, name, max_order):
-    for seed in range(2):
+    # 46,376 terms at order 4: one draw is enough.
+    for seed in range(2 if max_order < 4 else 1):
         X, new = sparse_pixels(seed), sparse_pixels(seed + 100)
         assert np.abs(X).max() > 25
         network = make_network(seed, (30, 20, 10, 2), name, spread=1.0)
