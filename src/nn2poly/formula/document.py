@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nn2poly.formula.polynomial import Polynomial
 
 FORMAT, VERSION = "nn2poly polynomial", 2
+HEADER_FIELDS = ("format", "version", "digest", "body")
 FIELDS = ("type", "terms", "inputs", "outputs", "coefficients", "deviations", "card", "layers")
 PIECEWISE_FIELDS = ("type", "inputs", "outputs", "tree", "regions", "card")
 REGION_FIELDS = ("coefficients", "deviations", "terms", "n_rows", "r2")
@@ -277,7 +278,7 @@ class Header:
 def read_header(data: bytes) -> Header:
     """Check format and version."""
     try:
-        head = json.loads(data, parse_constant=_refuse_constant)
+        head = json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_each_name_once)
     except (ValueError, RecursionError) as error:
         raise damaged(f"it is not valid JSON ({error})") from error
     if not isinstance(head, dict) or head.get("format") != FORMAT:
@@ -293,7 +294,9 @@ def read_header(data: bytes) -> Header:
             found=f"version {version!r}",
             remedy="upgrade nn2poly: pip install --upgrade nn2poly",
         )
-    return Header(version, head.get("body"), head.get("digest"))
+    if set(head) != set(HEADER_FIELDS):
+        raise damaged(f"the fields of its header are not {', '.join(HEADER_FIELDS)}")
+    return Header(version, head["body"], head["digest"])
 
 
 def check_digest(found: hashlib._Hash, expected: Any) -> None:
@@ -317,3 +320,11 @@ OLDER: dict[int, Callable[[Any, GetArray], Document]] = {}
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a coefficient")
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object in which a name stands twice: readers differ in which one counts."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return found

@@ -36,6 +36,7 @@ from nn2poly.files import check_path, replacing, unwritten, write_whole
 from nn2poly.formula import archives, migrations  # noqa: F401  (older versions register)
 from nn2poly.formula.document import (
     INDICES,
+    NUMBERS,
     AnyDocument,
     Document,
     PiecewiseDocument,
@@ -230,8 +231,26 @@ def _from_json(data: bytes) -> AnyDocument:
 def _listed_array(value: Any, dtype: str) -> Any:
     if not isinstance(value, list):
         raise damaged("an array is not a list")
-    array = np.array(value)
-    # Fractions of an index would be cut off.
-    if array.size and array.dtype.kind not in ("i" if dtype == INDICES else "fiu"):
+    # NumPy would turn true into 1, round what is too long, and cut off fractions of an index.
+    if not all(map(_fits[dtype], _entries(value))):
         raise damaged("an array holds what is not a number, or not a whole one")
-    return array.astype(dtype)
+    return np.array(value, dtype=dtype)
+
+
+def _entries(value: list[Any]) -> Iterator[Any]:
+    for part in value:
+        if isinstance(part, list):
+            yield from _entries(part)
+        else:
+            yield part
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and float(value) == value)
+
+
+def _is_index(value: Any) -> bool:
+    return type(value) is int
+
+
+_fits = {NUMBERS: _is_number, INDICES: _is_index}
