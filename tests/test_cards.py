@@ -329,5 +329,5 @@ def test_without_an_error_no_layer_has_a_share():
 def test_a_card_with_a_foreign_part_is_refused(make_network, field, value):
     data = next(iter(CARDS.values()))(make_network).to_dict()
     assert FidelityCard.from_dict(data)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"\w"):
         FidelityCard.from_dict({**data, field: value})

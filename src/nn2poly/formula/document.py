@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "nn2poly polynomial", 2
 HEADER_FIELDS = ("format", "version", "digest", "body")
+# What only some files have: the inner folder of the arrays.
+HEADER_EXTRAS = ("arrays",)
 FIELDS = ("type", "terms", "inputs", "outputs", "coefficients", "deviations", "card", "layers")
 PIECEWISE_FIELDS = ("type", "inputs", "outputs", "tree", "regions", "card")
 REGION_FIELDS = ("coefficients", "deviations", "terms", "n_rows", "r2")
@@ -255,20 +257,24 @@ def digest_of(body: Any) -> hashlib._Hash:
     return hashlib.sha256(text.encode())  # json.dumps gives plain ASCII
 
 
-def write_header(body: Any, digest: str) -> bytes:
+def write_header(body: Any, digest: str, **extras: str) -> bytes:
     """Write the header, which is the whole of a JSON file."""
-    head = {"format": FORMAT, "version": VERSION, "digest": digest, "body": body}
+    head = {"format": FORMAT, "version": VERSION, "digest": digest, **extras, "body": body}
     # Half a surrogate pair has no UTF-8; as an escape it is still valid JSON.
     return json.dumps(head, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says first: its version, its body, and the digest that it should have."""
+    """What a file says first.
+
+    Its version, its body, the digest that it should have, and of a folder the inner one.
+    """
 
     version: int
     body: Any
     expected: Any
+    arrays: Any = None
 
     def begin_digest(self) -> hashlib._Hash:
         """Begin the digest of the content."""
@@ -294,9 +300,10 @@ def read_header(data: bytes) -> Header:
             found=f"version {version!r}",
             remedy="upgrade nn2poly: pip install --upgrade nn2poly",
         )
-    if set(head) != set(HEADER_FIELDS):
+    needed = set(HEADER_FIELDS)
+    if not needed <= set(head) <= needed | set(HEADER_EXTRAS):
         raise damaged(f"the fields of its header are not {', '.join(HEADER_FIELDS)}")
-    return Header(version, head["body"], head["digest"])
+    return Header(version, head["body"], head["digest"], head.get("arrays"))
 
 
 def check_digest(found: hashlib._Hash, expected: Any) -> None:
