@@ -8,8 +8,9 @@ from math import isnan
 from typing import Any
 
 from nn2poly.arguments import plural
+from nn2poly.plain import plain_record
 from nn2poly.tables import Table
-from nn2poly.verdicts import Region, Verdict, agreement_text, grade
+from nn2poly.verdicts import Region, Verdict, agreement_text
 
 # Quantiles of the absolute error that a card gives (taste).
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -153,23 +154,18 @@ class FidelityCard:
         return dict(_plain({**asdict(self), "verdict": self.verdict.to_dict()}))
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> FidelityCard:
+    def from_dict(cls, data: Any) -> FidelityCard:
         """Rebuild a card from `to_dict`, also from one that lacks the newer fields."""
-        fields = dict(_numbers(data))
-        for name in ("agreement", "probability_error", "probability_within", "target_r2"):
-            fields[name] = data.get(name)
-        fields["per_output"] = {
-            name: OutputFidelity(**{**_numbers(o), "quantiles": tuple(o["quantiles"])})
-            for name, o in data["per_output"].items()
-        }
-        for name in ("per_order", "per_layer"):
-            fields[name] = tuple(_numbers(data[name]))
-        fields["regions"] = tuple(Region(**region) for region in data["regions"])
-        guarantee = {"held_out": data["held_out"] or None, **data["guarantee"]}
-        fields["guarantee"] = Guarantee(**{**guarantee, "bounds": tuple(guarantee["bounds"])})
-        fields["path"] = tuple((o, n, _numbers(r2)) for o, n, r2 in data["path"])
-        fields["verdict"] = _verdict(data)
-        return cls(**fields)
+        found = plain_record(
+            cls,
+            data,
+            per_output=_per_output,
+            guarantee=lambda part: _guarantee(data, part),
+            verdict=Verdict.from_dict,
+        )
+        _check_shares(found)
+        str(found)  # numbers that cannot be worded raise here, not when somebody looks
+        return found
 
     def __str__(self) -> str:
         return "\n\n".join([str(self.verdict), *map(str, self.tables()), str(self.guarantee)])
@@ -180,14 +176,28 @@ class FidelityCard:
         return f"<div>{verdict}{tables}<p>{escape(str(self.guarantee))}</p></div>"
 
 
-def _verdict(data: dict[str, Any]) -> Verdict:
-    """Read a verdict; files of version 0.1 hold its text alone."""
-    found = data["verdict"]
-    if not isinstance(found, str):
-        return Verdict.from_dict(found)
-    r2, fitted = _numbers(data["r2"]), data["guarantee"].get("held_out") is False
-    order = len(data["per_order"]) - 1
-    return Verdict(grade(r2, fitted=fitted), r2, data["n_rows"], fitted, order, stated=found)
+def _per_output(data: Any) -> dict[str, OutputFidelity]:
+    if not isinstance(data, dict):
+        raise ValueError("the outputs of a card have no names")
+    found = {name: plain_record(OutputFidelity, value) for name, value in data.items()}
+    if any(len(output.quantiles) != len(QUANTILES) for output in found.values()):
+        raise ValueError(f"an output of a card has not {len(QUANTILES)} quantiles")
+    return found
+
+
+def _guarantee(card: dict[str, Any], data: Any) -> Guarantee:
+    """Read a guarantee; the first files did not say there whether rows were held out."""
+    if not isinstance(data, dict):
+        raise ValueError("the guarantee of a card is no object")
+    return plain_record(Guarantee, {"held_out": card.get("held_out") or None, **data})
+
+
+def _check_shares(card: FidelityCard) -> None:
+    """Refuse shares and probabilities outside 0 … 1."""
+    shares = (card.agreement, card.probability_error, card.probability_within)
+    promised = (card.guarantee.confidence, card.guarantee.coverage)
+    if any(share is not None and not 0.0 <= share <= 1.0 for share in (*shares, *promised)):
+        raise ValueError("a share of a card is not between 0 and 1")
 
 
 def _outputs(card: FidelityCard) -> Table:
@@ -251,12 +261,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     return None if isinstance(value, float) and isnan(value) else value
-
-
-def _numbers(value: Any) -> Any:
-    """Turn None back into NaN, one level deep."""
-    if isinstance(value, dict):
-        return {key: float("nan") if v is None else v for key, v in value.items()}
-    if isinstance(value, list):
-        return [_numbers(v) for v in value]
-    return float("nan") if value is None else value

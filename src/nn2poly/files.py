@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ def replacing(target: Path) -> Iterator[Path]:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     target = Path(folder) / "a.txt"
     ...     with replacing(target) as path:
@@ -34,15 +36,13 @@ def replacing(target: Path) -> Iterator[Path]:
     check_path(target)
     temporary = None
     try:
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.stem[:40]}.", suffix=target.suffix
-        )
-        os.close(handle)
-        temporary = Path(name)
+        mode = _mode(target)
+        temporary = _new_file(target, 0o666 if mode is None else 0o600)
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        if mode is not None:
+            temporary.chmod(mode)
         temporary.replace(target)
     except OSError as error:
         raise unwritten(target, error) from error
@@ -51,11 +51,37 @@ def replacing(target: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def _mode(target: Path) -> int | None:
+    """Give the mode of the file that is replaced, None where there is none."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def _new_file(target: Path, mode: int) -> Path:
+    """Make an empty file beside the target.
+
+    The system takes its umask, or what the folder prescribes, off the mode: nothing of the
+    process changes, as it would to ask for the umask.
+    """
+    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+    while True:
+        name = f".{target.stem[:40]}.{secrets.token_hex(8)}{target.suffix}"
+        path = target.parent / name
+        try:
+            os.close(os.open(path, flags, mode))
+        except FileExistsError:
+            continue
+        return path
+
+
 def write_whole(target: Path, data: bytes) -> Path:
     """Write a file whole or not at all.
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_whole(Path(folder) / "a.txt", b"whole").read_text()
     'whole'
@@ -84,10 +110,3 @@ def unwritten(target: Path, error: BaseException) -> StorageError:
         found=getattr(error, "strerror", None) or f"{type(error).__name__}: {error}",
         remedy="check that the folder exists, may be written, and has room",
     )
-
-
-def _umask() -> int:
-    # A temporary file is private; what the user saves follows the user's umask.
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask

@@ -96,7 +96,11 @@ class Outputs:
         """Rebuild outputs from `to_dict`."""
         fields = plain_object(data, ("names", "classes", "link", "named"))
         names, classes = plain_texts(fields["names"]), fields["classes"]
-        if classes is not None and any(isinstance(c, list | dict) for c in plain_list(classes)):
+        if classes is not None and not all(map(_is_label, plain_list(classes))):
             raise ValueError("a class is not a label")
         outputs = cls.of(names, max(1, len(names)), classes, fields["link"])
         return replace(outputs, named=plain_flag(fields["named"]))
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str | int | float)  # a bool is an int

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import ceil, floor, isnan, log10
 from typing import Any, TypeVar
 
 from nn2poly.arguments import interval_text, plural
+from nn2poly.plain import plain_list, plain_record
 
 # R² from which the polynomial may speak for the network, show its main lines, or only hint:
 # a choice of this project, kept since version 0.1.
 FAITHFUL, USEFUL, ROUGH = 0.99, 0.95, 0.8
 # Fewer rows than these are counted in the text: a 95 % quantile of them is hardly one (taste).
 FEW_ROWS = 100
+GRADES = ("faithful", "useful", "rough", "not faithful", "unproven", "undecided")
 # Columns of which the text says what they enter as (taste).
 SHOWN_ENTRIES = 4
 
@@ -201,20 +202,23 @@ class Verdict:
         return {**asdict(self), "reasons": reasons}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Verdict:
+    def from_dict(cls, data: Any) -> Verdict:
         """Rebuild a verdict from `to_dict`."""
-        r2 = float("nan") if data["r2"] is None else data["r2"]
-        return cls(**{**data, "r2": r2, "reasons": tuple(map(_reason, data["reasons"]))})
+        found = plain_record(cls, data, reasons=_reasons)
+        if found.grade not in GRADES:
+            raise ValueError(f"{found.grade!r} is no grade")
+        return found
 
 
-def _reason(data: Mapping[str, Any]) -> Reason:
+def _reasons(data: Any) -> tuple[Reason, ...]:
+    return tuple(map(_reason, plain_list(data)))
+
+
+def _reason(data: Any) -> Reason:
+    if not isinstance(data, dict) or data.get("kind") not in tuple(KINDS):
+        raise ValueError("a reason is of a kind that is not known")
     fields = {name: value for name, value in data.items() if name != "kind"}
-    if "columns" in fields:
-        part = HeldColumn if data["kind"] == "held" else FarColumn
-        fields["columns"] = tuple(part(**column) for column in fields["columns"])
-    if "entries" in fields:
-        fields["entries"] = tuple((name, words) for name, words in fields["entries"])
-    return KINDS[data["kind"]](**fields)
+    return plain_record(KINDS[data["kind"]], fields)
 
 
 def grade(r2: float, *, fitted: bool = False) -> str:

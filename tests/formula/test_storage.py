@@ -524,6 +524,8 @@ HOSTILE = {
         [[None], [1.0], [2.0]],
         [[True], [False], [True]],
         [[1.0], [2.0], [10**400]],
+        [[1.0], [2.0], [2**53 + 1]],  # a float would round it
+        [[1.0], [2.0], [True]],
         [[[1.0]], [[2.0]], [[3.0]]],
         [[], [], []],
     ],
@@ -618,7 +620,7 @@ HOSTILE = {
     ],
     "outputs": [*NOT_LISTS, [], ["names", "classes", "link", "named"]],
     "outputs.names": [*NOT_LISTS, [], [""], ["u", "v"], [5], [None]],
-    "outputs.classes": ["ab", 5, {}, True, [["a"], ["b"]], [{}, {}]],
+    "outputs.classes": ["ab", 5, {}, True, [["a"], ["b"]], [{}, {}], [None, 1], ["a", None]],
     "outputs.link": [None, "probit", 5, []],
     "outputs.named": [None, 0, "true"],
     "card": [5, "ab", [], {}, {"r2": 1.0}],
@@ -639,6 +641,16 @@ def test_a_body_that_describes_no_polynomial_is_refused(tmp_path, field, value):
     # The same, in the polynomial of a layer.
     path.write_bytes(sealed_json(JSON_BODY | {"layers": [[JSON_BODY, bad]]}))
     refused(path)
+
+
+def test_the_header_has_its_fields_alone_and_each_once(tmp_path):
+    path, good = tmp_path / "poly.json", sealed_json(JSON_BODY)
+    path.write_bytes(good)
+    n2p.load(path)
+    path.write_bytes(sealed_json(JSON_BODY, signature="x"))
+    assert "header" in refused(path).found
+    path.write_bytes(good.replace(b'{"format"', b'{"version": 2, "format"', 1))
+    assert "twice" in refused(path).found
 
 
 OBJECTS = {

@@ -7,6 +7,7 @@ indicator ``column=level`` by its name.
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 from nn2poly.algebra.terms import Graded, Terms
@@ -15,7 +16,8 @@ from nn2poly.cards import FidelityCard
 from nn2poly.formula.document import INDICES, NUMBERS, OLDER, Document, GetArray, damaged, shaped
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
-from nn2poly.plain import plain_list, plain_object, plain_texts
+from nn2poly.plain import plain_list, plain_number, plain_object, plain_texts
+from nn2poly.verdicts import grade
 
 ARRAYS = ("coefficients", "center", "scale", "low", "high")
 NAMES = ("max_order", "feature_names", "output_names", "classes", "link", "card", "positions")
@@ -38,12 +40,30 @@ def from_version_1(body: Any, get_array: GetArray) -> Document:
         }
     )
     terms = _terms(inputs.n_features, body["max_order"], body["positions"], get_array)
-    card = None if body["card"] is None else FidelityCard.from_dict(body["card"])
+    card = None if body["card"] is None else _card(body["card"])
     layers = [
         (from_version_1(before, get_array), from_version_1(after, get_array))
         for before, after in map(plain_list, plain_list(body["layers"]))
     ]
     return Document(terms, inputs, outputs, shaped(values, outputs), None, card, tuple(layers))
+
+
+def _card(data: Any) -> FidelityCard:
+    """Read a card, whose verdict was text alone."""
+    verdict = data["verdict"]
+    if isinstance(verdict, str):
+        fitted = data["guarantee"].get("held_out") is False
+        r2 = nan if data["r2"] is None else plain_number(data["r2"])
+        verdict = {
+            "grade": grade(r2, fitted=fitted),
+            "r2": data["r2"],
+            "n_rows": data["n_rows"],
+            "fitted": fitted,
+            "order": len(data["per_order"]) - 1,
+            "stated": verdict,
+            "reasons": [],
+        }
+    return FidelityCard.from_dict({**data, "verdict": verdict})
 
 
 def _terms(n_features: int, max_order: Any, positions: Any, get_array: GetArray) -> Terms:

@@ -111,6 +111,8 @@ class Column:
         names = ("name", "kind", "levels", "features", "coordinates", "ranges")
         fields = plain_object(data, names)
         ranges = fields["ranges"]
+        if not (fields["features"] and fields["coordinates"]):
+            raise ValueError("a column has no feature or no coordinate")
         return cls(
             plain_texts([fields["name"]])[0],
             fields["kind"],
@@ -459,6 +461,8 @@ class Inputs:
         columns = tuple(map(Column.from_dict, plain_list(fields["columns"])))
         parts = map(plain_list, plain_list(fields["places"]))
         places = tuple(tuple(map(plain_count, part)) for part in parts)
+        if not places:
+            raise ValueError("the columns have no places")
         return cls(columns, places, plain_flag(fields["named"]))
 
 
@@ -481,6 +485,8 @@ def _renamed_factor(column: Column, names: tuple[str, ...]) -> Column:
 
 def _range(data: Any) -> Range:
     low, high = map(plain_number, plain_list(data))
+    if low > high:
+        raise ValueError("the lowest value of a range is above its highest")
     return low, high
 
 
