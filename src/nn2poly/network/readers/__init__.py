@@ -97,7 +97,7 @@ def read_network(model: Any, *, after: str | None = None) -> Network:
     >>> read_network([("tanh", [[0.0], [1.0], [1.0]]), ("linear", [[0.5], [2.0]])])
     Network(2 → 1 tanh → 1 linear)
     """
-    reader = _find(model)
+    reader = reader_of(model)
     if after is not None and reader != "sklearn":
         raise InvalidInputError(
             "Only a scikit-learn pipeline can be read after one of its steps.",
@@ -109,6 +109,21 @@ def read_network(model: Any, *, after: str | None = None) -> Network:
     options = {} if after is None else {"after": after}
     network: Network = import_module(f"{__name__}.{reader}").read(model, **options)
     return network
+
+
+def can_read(model: Any) -> bool:
+    """Say whether there is a reader of models of this class.
+
+    Examples
+    --------
+    >>> can_read([]), can_read(len)
+    (True, False)
+    """
+    try:
+        reader_of(model)
+    except UnsupportedModelError:
+        return False
+    return True
 
 
 def _fits(matches: Matches, model: Any) -> bool:
@@ -130,8 +145,14 @@ def _checked(found: Any, read: Reader) -> Network:
     )
 
 
-def _find(model: Any) -> str | Reader:
-    """Give a registered reader, or the module of one by the path of a class of the model."""
+def reader_of(model: Any) -> str | Reader:
+    """Give a registered reader, or the module of one by the path of a class of the model.
+
+    Raises
+    ------
+    UnsupportedModelError
+        When there is none.
+    """
     if isinstance(model, Network):
         return lambda network: network
     for matches, read in reversed(_registered):

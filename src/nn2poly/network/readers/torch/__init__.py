@@ -19,6 +19,7 @@ import nn2poly.network.readers.torch.tracing as tracing
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Network
 from nn2poly.network.readers.symbolic import MisfitError, rows_counted, same_layers
+from nn2poly.network.readers.torch.answers import NO_FORWARD
 from nn2poly.network.readers.torch.flow import first_line
 from nn2poly.network.readers.torch.nodes import place, rule_name
 from nn2poly.network.readers.torch.rules import MEASURES
@@ -32,9 +33,6 @@ from nn2poly.network.readers.torch.sizes import (
 from nn2poly.network.readers.torch.skeleton import unwrap
 from nn2poly.network.readers.torch.tracing import REWRITE, Program
 from nn2poly.network.readers.torch.walk import Walk, refuse_unknown
-
-# The forwards that only say that there is none.
-NO_FORWARD = ("_forward_unimplemented", "LightningModule.forward")
 
 
 def read(model: Any) -> Network:
