@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from nn2poly.batches import gathered
 from nn2poly.inputs import Inputs, frame_columns
 from nn2poly.inputs.forms import form_like
 from nn2poly.network.asking import asking_function, is_function, read_answer
 from nn2poly.network.checking import ROWS, check_reading
+from nn2poly.network.fallback import read_or_advise
 from nn2poly.network.oracle import Model, Oracle, are_probabilities, is_pair
-from nn2poly.network.readers import can_read, read_network
+from nn2poly.network.readers import can_read
 from nn2poly.outputs import Outputs
-from nn2poly.streams import is_stream
+from nn2poly.streams import even_choice, is_stream
 
 
 def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
@@ -28,10 +30,11 @@ def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
         The rows, as the user has them.
     """
     if can_read(model) or not is_function(model):
-        network = read_network(model)
+        network = read_or_advise(model)
         if not is_stream(X) and hasattr(type(X), "__getitem__") and len(X):
             _check(network, model, X)
         return network
+    X = next(even_choice(gathered(X, "X"), ROWS))
     function, few = asking_function(model), X[:ROWS]
     answer = read_answer(function, few, len(few)).values
     chances = outputs.link != "identity" and are_probabilities(answer, outputs.link)

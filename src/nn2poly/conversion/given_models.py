@@ -17,9 +17,10 @@ from nn2poly.inputs.forms import table_inputs
 from nn2poly.links import LINKS
 from nn2poly.network.asking import is_function
 from nn2poly.network.checking import ROWS, check_reading
+from nn2poly.network.fallback import read_or_advise
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model, Oracle, oracle_of
-from nn2poly.network.readers import can_read, read_network
+from nn2poly.network.readers import can_read
 from nn2poly.network.readers.class_names import output_names
 from nn2poly.outputs import Outputs
 from nn2poly.streams import is_dask
@@ -55,7 +56,7 @@ def read_model(
         return model
     if not can_read(model) and is_function(model):
         return _function(model, data, after, link, classes, check=wanted)
-    network = read_network(model, after=after)
+    network = read_or_advise(model, after=after)
     if wanted and after is None:
         check_reading(network, model, None if data is None else _rows(data, network))
     return _declared(network, link, classes)
