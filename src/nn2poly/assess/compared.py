@@ -29,12 +29,13 @@ def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
     X
         The rows, as the user has them.
     """
+    X = gathered(X, "X")
     if can_read(model) or not is_function(model):
         network = read_or_advise(model)
         if not is_stream(X) and hasattr(type(X), "__getitem__") and len(X):
             _check(network, model, X)
         return network
-    X = next(even_choice(gathered(X, "X"), ROWS))
+    X = next(even_choice(X, ROWS))
     function, few = asking_function(model), X[:ROWS]
     answer = read_answer(function, few, len(few)).values
     chances = outputs.link != "identity" and are_probabilities(answer, outputs.link)

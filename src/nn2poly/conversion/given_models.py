@@ -56,15 +56,24 @@ def read_model(
         return model
     if not can_read(model) and is_function(model):
         return _function(model, data, after, link, classes, check=wanted)
-    network = read_or_advise(model, after=after)
+    first = None if data is None else first_table(data)
+    network = read_or_advise(model, after=after, n_features=_width(first))
     if wanted and after is None:
-        check_reading(network, model, None if data is None else _rows(data, network))
+        check_reading(network, model, _rows(first, network))
     return _declared(network, link, classes)
 
 
-def _rows(data: Any, network: Network) -> Any:
-    """Give rows of the data as the user has them; None where there are none to look at."""
-    table = first_table(data)
+def _width(table: Any) -> int | None:
+    """Count the columns of a table; None where it does not tell."""
+    labels = frame_columns(table)
+    if labels is not None:
+        return len(labels)
+    shape: tuple[int, ...] = getattr(table, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None
+
+
+def _rows(table: Any, network: Network) -> Any:
+    """Give some rows of a table; None where there are none to look at."""
     if table is None or (hasattr(table, "__len__") and not len(table)):
         return None
     few = table[:ROWS] if hasattr(type(table), "__getitem__") else table

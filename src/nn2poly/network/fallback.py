@@ -12,7 +12,9 @@ from nn2poly.network.readers import can_read, read_network, reader_of
 METHODS = {"keras": "model.predict", "sklearn": "model.predict", "torch": "model.forward"}
 
 
-def read_or_advise(model: Any, *, after: str | None = None) -> Network:
+def read_or_advise(
+    model: Any, *, after: str | None = None, n_features: int | None = None
+) -> Network:
     """Read a model; where that is refused, name the function that can be fitted instead.
 
     Examples
@@ -27,7 +29,7 @@ def read_or_advise(model: Any, *, after: str | None = None) -> Network:
     ... pass model.predict to fit its outputs instead: convert(model.predict, 2, data=X)
     """
     try:
-        return read_network(model, after=after)
+        return read_network(model, after=after, n_features=n_features)
     except UnsupportedModelError as error:
         raise error.also(_fallback(model)) from error.__cause__
 

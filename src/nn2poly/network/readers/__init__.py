@@ -68,7 +68,7 @@ def register_reader(matches: Matches, read: Reader) -> None:
     _registered.append((matches, read))
 
 
-def read_network(model: Any, *, after: str | None = None) -> Network:
+def read_network(model: Any, *, after: str | None = None, n_features: int | None = None) -> Network:
     """Read a trained model into a `Network`.
 
     Parameters
@@ -82,6 +82,8 @@ def read_network(model: Any, *, after: str | None = None) -> Network:
     after
         Of a scikit-learn pipeline: read what comes after the step of this name, in the
         columns that the step gives out.
+    n_features
+        Of a PyTorch module, which does not say it: the number of columns of the data.
 
     Returns
     -------
@@ -106,7 +108,9 @@ def read_network(model: Any, *, after: str | None = None) -> Network:
         )
     if not isinstance(reader, str):
         return _checked(reader(model), reader)
-    options = {} if after is None else {"after": after}
+    options: dict[str, Any] = {} if after is None else {"after": after}
+    if reader == "torch" and n_features is not None:
+        options["n_features"] = n_features
     network: Network = import_module(f"{__name__}.{reader}").read(model, **options)
     return network
 

@@ -118,6 +118,45 @@ def reduce(function: Callable[..., Any], x: Tensor, *args: Any, **kwargs: Any) -
     return replace(x, value=value, shape=tuple(row.shape[1:]), axis=axis)
 
 
+def affine(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
+    """Apply a function that is affine in its one symbolic tensor, row by row.
+
+    It is run on the units of a row and on rows of zeros, once more with another zero row: the
+    dimension that grows is that of the rows. All zero rows must give the same.
+    """
+    (x,) = tensors_in(args, kwargs)
+    width = x.value.width
+    check_memory((width + 3) * width)
+
+    def run(count: int) -> torch.Tensor:
+        units = torch.eye(count, width, dtype=torch.float64).reshape(-1, *x.shape)
+        moved = units.movedim(0, x.axis)
+        given = map_aggregate((args, kwargs), lambda a: moved if id(a) == id(x) else _as_double(a))
+        try:
+            check_size(function, *given[0], **given[1])
+            out: torch.Tensor = function(*given[0], **given[1])
+        except SIZE_ERRORS as error:
+            raise MisfitError("The shapes do not fit.", found=first_line(error)) from error
+        return out
+
+    fewer, more = run(width + 2), run(width + 3)
+    grown = [k for k, (a, b) in enumerate(zip(fewer.shape, more.shape, strict=True)) if a != b]
+    if len(grown) != 1 or more.shape[grown[0]] != width + 3:
+        raise rows_lost(tuple(more.shape), width + 3)
+    rows = more.movedim(grown[0], 0).reshape(width + 3, -1).numpy()
+    shape = tuple(more.movedim(grown[0], 0).shape[1:])
+    if np.any(rows[width:] != rows[-1]):
+        raise rows_lost(tuple(more.shape), width + 3)
+    check_memory(rows.size)
+    value = x.value.linear(rows[:width] - rows[-1], rows[-1])
+    return replace(x, value=value, shape=shape, axis=grown[0])
+
+
+def _as_double(item: Any) -> Any:
+    is_real = isinstance(item, torch.Tensor) and item.is_floating_point()
+    return item.double() if is_real else item
+
+
 def first_line(error: BaseException) -> str:
     """Give what torch said, short enough for a line."""
     text = str(error).strip().partition("\n")[0]
