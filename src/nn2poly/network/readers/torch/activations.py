@@ -98,7 +98,11 @@ def _pow(call: Call) -> Tensor:
         )
     power = numbers(exponent)
     if power.size != 1:
-        raise UnsupportedModelError("A power has several exponents.", expected="one number")
+        raise UnsupportedModelError(
+            "A power has several exponents.",
+            expected="one number",
+            remedy="raise each part to its own one power, and join them",
+        )
     number = float(power.reshape(()))
     if number == 1.0:
         return x
@@ -133,7 +137,9 @@ def _compare(call: Call) -> Tensor:
 
 def _where(call: Call) -> Any:
     """Give b + c · (a − b), c being 1 or 0."""
-    condition, a, b = map(operand, call.args[:3])
+    if len(call.args) != 3:
+        raise unknown(call.target)
+    condition, a, b = map(operand, call.args)
     return added(b, call.builder.multiply(condition, _difference(a, b)))
 
 
@@ -154,7 +160,7 @@ def _smaller(call: Call) -> Any:
 def _pair(call: Call) -> tuple[Any, Any]:
     """Give the two operands of max and min; of one alone they look for an entry."""
     if len(call.args) != 2 or isinstance(call.args[1], int) or call.kwargs:
-        raise unknown(call.name)
+        raise unknown(call.target)
     a, b = map(operand, call.args)
     return a, b
 

@@ -121,16 +121,18 @@ def reduce(function: Callable[..., Any], x: Tensor, *args: Any, **kwargs: Any) -
 def affine(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
     """Apply a function that is affine in its one symbolic tensor, row by row.
 
-    It is run on the units of a row and on rows of zeros, once more with another zero row: the
-    dimension that grows is that of the rows. All zero rows must give the same.
+    What it does to a row of zeros and to the units of a row tells its matrix. It is run on two
+    numbers of rows: the dimension that grows is that of the rows. Rows of random numbers then
+    show whether it keeps rows apart.
     """
     (x,) = tensors_in(args, kwargs)
     width = x.value.width
-    check_memory((width + 3) * width)
+    check_memory((width + 4) * width)
+    drawn = torch.from_numpy(np.random.default_rng(0).normal(size=(3, width)))
+    units = torch.cat([torch.zeros(1, width), torch.eye(width), drawn]).double()
 
-    def run(count: int) -> torch.Tensor:
-        units = torch.eye(count, width, dtype=torch.float64).reshape(-1, *x.shape)
-        moved = units.movedim(0, x.axis)
+    def run(rows: torch.Tensor) -> torch.Tensor:
+        moved = rows.reshape(-1, *x.shape).movedim(0, x.axis)
         given = map_aggregate((args, kwargs), lambda a: moved if id(a) == id(x) else _as_double(a))
         try:
             check_size(function, *given[0], **given[1])
@@ -139,17 +141,19 @@ def affine(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
             raise MisfitError("The shapes do not fit.", found=first_line(error)) from error
         return out
 
-    fewer, more = run(width + 2), run(width + 3)
+    fewer, more = run(units[:-1]), run(units)
     grown = [k for k, (a, b) in enumerate(zip(fewer.shape, more.shape, strict=True)) if a != b]
-    if len(grown) != 1 or more.shape[grown[0]] != width + 3:
-        raise rows_lost(tuple(more.shape), width + 3)
-    rows = more.movedim(grown[0], 0).reshape(width + 3, -1).numpy()
-    shape = tuple(more.movedim(grown[0], 0).shape[1:])
-    if np.any(rows[width:] != rows[-1]):
-        raise rows_lost(tuple(more.shape), width + 3)
-    check_memory(rows.size)
-    value = x.value.linear(rows[:width] - rows[-1], rows[-1])
-    return replace(x, value=value, shape=shape, axis=grown[0])
+    if len(grown) != 1 or more.shape[grown[0]] != len(units):
+        raise rows_lost(tuple(more.shape), len(units))
+    row = more.movedim(grown[0], 0)
+    found = row.reshape(len(units), -1).numpy()
+    bias, matrix = found[0], found[1 : width + 1] - found[0]
+    expected = drawn.numpy() @ matrix + bias
+    if not np.allclose(found[width + 1 :], expected, rtol=0, atol=1e-9 * np.abs(found).max()):
+        raise rows_lost(tuple(more.shape), len(units))
+    check_memory(found.size)
+    value = x.value.linear(matrix, bias)
+    return replace(x, value=value, shape=tuple(row.shape[1:]), axis=grown[0])
 
 
 def _as_double(item: Any) -> Any:

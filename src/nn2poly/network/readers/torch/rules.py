@@ -47,6 +47,11 @@ def _matmul(call: Call) -> Tensor:
     x, matrix = call.args[:2]
     if isinstance(x, Tensor) and isinstance(matrix, Tensor):
         return _refuse_contraction(call.name)
+    if isinstance(matrix, Tensor) and matrix.axis == max(len(matrix.full_shape) - 2, 0):
+        raise UnsupportedModelError(
+            "A matrix multiplies the batch from the left, which mixes its rows.",
+            remedy="write x @ W, or use torch.nn.Linear",
+        )
     if isinstance(x, Tensor) and call.name == "bmm" and not (matrix != matrix[:1]).any():
         return call.builder.dense(x, numbers(matrix[0]))  # the same matrix for all rows
     if isinstance(matrix, Tensor) or numbers(matrix).ndim > 2:
@@ -74,10 +79,10 @@ def _conv1d(call: Call) -> Tensor:
     weight = numbers(given["weight"])
     single = [tuple(np.ravel(given[k]).tolist()) for k in ("stride", "padding", "groups")]
     if weight.shape[-1] != 1 or single != [(1,), (0,), (1,)]:
-        raise unknown("conv1d")
+        raise unknown(call.target)
     x: Tensor = call.args[0]
     if x.axis or len(x.shape) != 2:
-        raise unknown("conv1d")
+        raise unknown(call.target)
     rows = rearrange(torch.transpose, x, 1, 2)
     bias = None if given.get("bias") is None else numbers(given["bias"])
     done: Tensor = rearrange(
