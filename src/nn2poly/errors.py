@@ -68,6 +68,13 @@ class NN2PolyError(Exception):
         self.args = (self.message,)
         return self
 
+    def also(self, remedy: str | None) -> Self:
+        """Add another remedy, and give the same error."""
+        if remedy is not None and remedy not in (self.remedy or ""):
+            self.remedy = f"{self.remedy}; or {remedy}" if self.remedy else remedy
+            self.args = (self.message,)
+        return self
+
     def __str__(self) -> str:
         return self.message
 

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 import nn2poly as n2p
 from nn2poly.conversion import summary
 from nn2poly.conversion.reading import read_sample
-from nn2poly.errors import InvalidInputError, RadiusWarning, UnsupportedModelError
+from nn2poly.errors import InvalidInputError, RadiusWarning
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.verdicts import agreement_text
 
@@ -299,8 +299,9 @@ def test_a_polynomial_of_another_network_is_refused_with_both_shapes(shape):
 
 def test_the_arguments_in_the_wrong_order_are_refused():
     net = make_network()
-    with pytest.raises(UnsupportedModelError, match="cannot be read"):
+    with pytest.raises(InvalidInputError, match="not a polynomial") as caught:
         n2p.fidelity(n2p.convert(net, 1), net, rows(5))
+    assert caught.value.remedy == "call fidelity(model, poly, X)"
 
 
 @pytest.mark.parametrize("poly", ["text", None, np.zeros((4, 1))], ids=str)

@@ -209,9 +209,23 @@ def test_values_that_are_not_finite_are_named_by_their_columns(network):
         assert "'b', 'c'" in caught.value.found
 
 
-def test_a_batch_of_three_parts_is_refused_in_words(network):
-    with pytest.raises(InvalidInputError):
-        fit(network, lambda: iter([(rows(50), np.ones(50), np.ones(50))]))
+def test_targets_in_a_batch_are_left_alone(network):
+    """Labels 0 and 1 would drop a class if they were taken for weights."""
+    X = rows(300)
+    labels = (X[:, 0] > 0).astype(float)
+    plain = coefficients(network, cut(X, 100))
+    for others in ((labels,), (labels, np.ones(300))):
+        parts = list(zip(*(cut(part, 100) for part in (X, *others)), strict=True))
+        np.testing.assert_array_equal(coefficients(network, parts), plain)
+
+
+def test_a_dictionary_says_which_entry_is_the_table(network):
+    X = rows(300)
+    named = [{"X": part, "y": np.zeros(len(part))} for part in cut(X, 100)]
+    np.testing.assert_array_equal(coefficients(network, named), coefficients(network, X))
+    with pytest.raises(InvalidInputError, match="which of its entries") as caught:
+        fit(network, [{"a": X, "b": X}])
+    assert "keys a, b" in caught.value.found
 
 
 # ---- too few rows -----------------------------------------------------------------------------
@@ -369,8 +383,11 @@ def test_uniform_weights_are_no_weights(network, weight):
 
 def test_weights_of_an_array_are_weights_of_its_batches(network):
     X, weights = rows(600), np.random.default_rng(1).uniform(0, 2, 600)
-    pairs = list(zip(cut(X, 130), cut(weights, 130), strict=True))
-    found, expected = coefficients(network, pairs), coefficients(network, X, sample_weight=weights)
+    pairs = zip(cut(X, 130), cut(weights, 130), strict=True)
+    named = [{"X": part, "sample_weight": w} for part, w in pairs]
+    found, expected = coefficients(network, named), coefficients(network, X, sample_weight=weights)
+    beside = coefficients(network, cut(X, 130), sample_weight=weights)
+    np.testing.assert_allclose(beside, expected, rtol=0, atol=1e-9)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     assert np.abs(expected - coefficients(network, X)).max() > 1e-4
 
@@ -442,7 +459,7 @@ def test_weights_that_are_not_one_for_each_row_are_refused(network, weights):
         fit(network, rows(50), sample_weight=weights)
     assert "sample_weight" in caught.value.where
     with pytest.raises(InvalidInputError, match="cannot be used") as caught:
-        fit(network, [(rows(50), None), (rows(50), weights)])
+        fit(network, [{"X": rows(50)}, {"X": rows(50), "sample_weight": weights}])
     assert caught.value.where == "weights of batch 1"
 
 
@@ -467,10 +484,11 @@ def test_weights_on_rows_to_fit_only_are_refused_as_nothing_is_left_to_check_on(
         fit(network, rows(100), sample_weight=weights)
 
 
-def test_weights_beside_batches_are_refused_with_the_remedy(network):
+def test_weights_beside_batches_beyond_memory_are_refused_with_the_remedy(monkeypatch, network):
+    monkeypatch.setattr(sample, "GATHERED_NUMBERS", 10)
     with pytest.raises(InvalidInputError, match="sample_weight") as caught:
         fit(network, cut(rows(60), 20), sample_weight=np.ones(60))
-    assert "pair" in caught.value.remedy
+    assert '"sample_weight": weights' in caught.value.remedy
 
 
 def test_weights_without_data_are_refused(make_network):

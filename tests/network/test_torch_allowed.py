@@ -59,7 +59,7 @@ def test_there_are_thousands_of_operations_and_few_are_admitted():
     names = {target._schema.name for target in OVERLOADS}
     admitted = {target._schema.name for target in OVERLOADS if allowed.may_stand(target)}
     assert len(names) > 1000
-    assert len(admitted) < 300
+    assert len(admitted) < 320
     assert not [name for name in admitted for part in DANGEROUS if part in name]
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from nn2poly.arguments import listed
 from nn2poly.arrays import FloatArray
+from nn2poly.assess.compared import comparable
 from nn2poly.assess.guarantee import guarantee
 from nn2poly.assess.regions import worst_regions
 from nn2poly.assess.tails import find_tail, worst_rows
@@ -20,8 +21,8 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs, as_matrix, held_features, matching_names, share_beyond
 from nn2poly.inputs.held import NAMED
 from nn2poly.links import labels, probabilities
-from nn2poly.network.network import Network
-from nn2poly.network.readers import read_network
+from nn2poly.network.oracle import Model
+from nn2poly.outputs import Outputs
 from nn2poly.streams import read_evenly
 from nn2poly.verdicts import Held, HeldColumn, Verdict, grade
 
@@ -38,6 +39,10 @@ class Approximation(Protocol):
         """What its columns are."""
 
     @property
+    def outputs(self) -> Outputs:
+        """What comes out."""
+
+    @property
     def output_names(self) -> tuple[str, ...]:
         """Names of the outputs."""
 
@@ -49,12 +54,13 @@ class Approximation(Protocol):
 
 
 def fidelity(model: Any, poly: Approximation, X: Any) -> FidelityCard:
-    """Compare a polynomial with the network that it came from.
+    """Compare a polynomial with the network, or the function, that it came from.
 
     Parameters
     ----------
     model
-        The network: anything that `read_network` reads.
+        Anything that `read_network` reads (what is read is compared with the model itself first);
+        or any function from rows as ``X`` has them to outputs.
     poly
         Its polynomial, explicit or in factored form.
     X
@@ -74,19 +80,23 @@ def fidelity(model: Any, poly: Approximation, X: Any) -> FidelityCard:
     >>> card.max_error < 1e-4
     True
     """
-    network = read_network(model)
+    check_polynomial(poly, "fidelity")
+    network = comparable(model, poly.inputs, poly.outputs, X)
     check_pair(network, poly, "fidelity")
-    rows = read_evenly(X, lambda table: _matrix(table, network, poly))
+    rows = read_evenly(X, lambda table: rows_of(table, network, poly))
     return make_card(network, poly, rows)
 
 
-def _matrix(X: Any, network: Network, poly: Approximation) -> FloatArray:
+def rows_of(X: Any, network: Model, poly: Approximation) -> FloatArray:
+    """Read rows by the names of the formula or of the network: features (n, p)."""
+    if any(column.kind == "factor" for column in poly.inputs.columns):
+        return poly.inputs.read(X)
     names = matching_names(X, poly.feature_names, network.feature_names)
     return as_matrix(X, feature_names=names, n_features=network.n_features, where="X")
 
 
 def make_card(
-    network: Network,
+    network: Model,
     poly: Approximation,
     X: FloatArray,
     *,
@@ -207,7 +217,7 @@ def _output(truth: FloatArray, error: FloatArray, numbers: npt.NDArray[np.intp])
 
 
 def _classified(
-    network: Network, truth: FloatArray, guess: FloatArray
+    network: Model, truth: FloatArray, guess: FloatArray
 ) -> tuple[float | None, float | None, float | None]:
     """Compare labels (share of rows alike) and probabilities.
 
@@ -224,16 +234,9 @@ def _classified(
     return agreement, float(np.mean(difference)), within
 
 
-def check_pair(network: Network, poly: Approximation, caller: str) -> None:
+def check_pair(network: Model, poly: Approximation, caller: str) -> None:
     """Refuse what is not a polynomial of this network; ``caller`` is the function to name."""
-    if not hasattr(poly, "outputs_by_order"):
-        raise InvalidInputError(
-            "This is not a polynomial.",
-            where=f"the second argument of {caller}",
-            expected="a Polynomial or a PolynomialNetwork",
-            found=type(poly).__name__,
-            remedy=f"call {caller}(model, poly, X)",
-        )
+    check_polynomial(poly, caller)
     expected = (network.n_features, network.n_outputs)
     found = (len(poly.feature_names), len(poly.output_names))
     if expected != found:
@@ -251,6 +254,18 @@ def check_pair(network: Network, poly: Approximation, caller: str) -> None:
             expected=listed(names),
             found=listed(others),
             remedy="convert this network, or pass the network that was converted",
+        )
+
+
+def check_polynomial(poly: Approximation, caller: str) -> None:
+    """Refuse what is not a polynomial."""
+    if not hasattr(poly, "outputs_by_order"):
+        raise InvalidInputError(
+            "This is not a polynomial.",
+            where=f"the second argument of {caller}",
+            expected="a Polynomial or a PolynomialNetwork",
+            found=type(poly).__name__,
+            remedy=f"call {caller}(model, poly, X)",
         )
 
 

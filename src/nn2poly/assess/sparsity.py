@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
+from nn2poly.assess.compared import comparable
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.deviations import term_deviations
@@ -20,7 +21,6 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import as_matrix, matching_names
-from nn2poly.network.readers import read_network
 from nn2poly.tables import Table
 
 # Terms with the largest contributions that compete for a place, and rows that are used (taste).
@@ -104,7 +104,7 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
     Parameters
     ----------
     model
-        The network: anything that `read_network` reads.
+        Anything that `read_network` reads, or a function from rows to outputs.
     poly
         Its polynomial.
     X
@@ -128,7 +128,7 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
     (4, True)
     """
     _check_one_region(poly)
-    network = read_network(model)
+    network = comparable(model, poly.inputs, poly.outputs, X)
     names = matching_names(X, poly.feature_names, network.feature_names)
     rows = as_matrix(X, feature_names=names, n_features=poly.n_features, where="X")
     rows = rows[:: max(1, len(rows) // MAX_ROWS)]

@@ -15,6 +15,7 @@ from nn2poly.assess.fidelity import make_card
 from nn2poly.conversion.advice import with_advice
 from nn2poly.conversion.expand import calibrate_network, layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.conversion.given_models import read_model
 from nn2poly.conversion.input_bounds import check_bounds
 from nn2poly.conversion.option_search import (
     BUDGETS,
@@ -41,7 +42,7 @@ from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import frame_columns, read_array
 from nn2poly.network.network import Network
-from nn2poly.network.readers import read_network
+from nn2poly.network.oracle import Oracle
 
 # A Taylor centre beyond this is a mistake, and its powers would overflow.
 MAX_CENTER = 1e6
@@ -67,6 +68,9 @@ class Options(TypedDict, total=False):
     after: str | None
     feature_names: Iterable[str] | None
     output_names: Iterable[str] | None
+    link: str | None
+    classes: Iterable[Any] | None
+    check: bool
     keep_layers: bool
     out: str | FilePath | None
 
@@ -112,15 +116,21 @@ def convert(
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
+    link: str | None = None,
+    classes: Iterable[Any] | None = None,
+    check: bool = True,
     keep_layers: bool = False,
     out: str | FilePath | None = None,
 ) -> Polynomial | PiecewisePolynomial:
-    """Turn a trained network into an explicit formula.
+    """Turn a trained network, or any function, into an explicit formula.
 
     Parameters
     ----------
     model
-        Anything that `read_network` reads.
+        Anything that `read_network` reads; or any other function from rows to outputs, such as
+        ``model.predict`` of a model that cannot be read. It is asked for the rows of ``data`` and
+        for others like them, in the form that ``data`` has, and the formula is fitted to what it
+        answers.
     max_order
         Highest total order Q of the terms, 2 if nothing is said; ``"auto"``, with data, for the
         smallest order that reaches ``target_r2`` on held-out rows, of up to some thousand terms,
@@ -129,7 +139,9 @@ def convert(
         nothing or ``"auto"`` is said, and no column has a power above 16.
     data
         A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
-        list, or a function that returns a new iterator); a batch may be a pair (X, weights).
+        list, a PyTorch loader or dataset, or a function that returns a new iterator). Of a
+        batch (X, y) the first is taken; of a dictionary the table, and the weights of its rows
+        under ``"sample_weight"``.
     method
         ``"calibrated"``: fit every activation to what it does on the data;
         ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
@@ -178,6 +190,13 @@ def convert(
         Of a scikit-learn pipeline: convert what comes after the step of this name.
     feature_names, output_names
         Names, when the model and the data bring none or others are wanted.
+    link, classes
+        Of a classifier that does not say so itself: ``"sigmoid"`` or ``"softmax"``, which turn
+        its raw outputs into probabilities, and the labels. A function that gives probabilities
+        is fitted before this link.
+    check
+        Compare the network that was read with the model itself, on up to 200 rows of ``data`` (or
+        some around the origin), and refuse one that gives other outputs; of a function, ask twice.
     keep_layers
         Also keep every neuron's input and output polynomial, in ``.layers``.
     out
@@ -219,7 +238,10 @@ def convert(
         raise _needs_data("Only a calibration holds columns at bounds.")
     if asked is not None:
         _check_transformable(task, bounded=is_held)
-    network = named_network(read_network(model, after=after), data, feature_names, output_names)
+    found_model = read_model(model, data, after=after, link=link, classes=classes, check=check)
+    if isinstance(found_model, Oracle):
+        _check_function(task, keep_layers=keep_layers, out=out)
+    network = named_network(found_model, data, feature_names, output_names)
     problem = None
     if data is not None:
         task.report("reading the sample")
@@ -237,18 +259,20 @@ def convert(
         network = problem.network
     elif sample_weight is not None:
         raise _needs_data("Only a calibration can use sample weights.")
-    if problem is None or task.method != "calibrated":
+    if isinstance(network, Network) and (problem is None or task.method != "calibrated"):
         pnet = _expanded(task, network, taylor_order, taylor_center, around)
         poly = _written(pnet, problem, task, keep_layers=keep_layers, out=out)
         return poly if problem is None or out is not None else with_deviations(poly, problem)
+    if problem is None:
+        raise _needs_data("A function is fitted to a sample.")
     both_open = not task.order and wanted == "auto" and budget is None
     if both_open and task.refit and can_choose(problem):
         point = _best_option(task, problem)
         task, budget, wanted = replace(task, order=point.order), point.max_terms, point.regions
     if budget is not None:
         return _measured(_sparse(problem, budget, task), problem, task, wanted)
-    if asked is not None and problem.is_transformed:
-        poly, path = _transformed(task, problem)
+    if problem.of_outputs:
+        poly, path = _fitted(task, problem)
         return _measured(poly, problem, task, wanted, path)
     found, path = _calibrated(task, problem)
     if out is not None:
@@ -278,6 +302,7 @@ def polynomial_network(
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
+    check: bool = True,
 ) -> PolynomialNetwork:
     """Turn a trained network into its polynomial in factored form; see `convert`.
 
@@ -294,7 +319,16 @@ def polynomial_network(
     1.0
     """
     task = _Task(_check_order(max_order), _choose(method, data, around), refit, target_r2, progress)
-    network = named_network(read_network(model, after=after), data, feature_names, output_names)
+    found_model = read_model(model, data, after=after, check=check)
+    if isinstance(found_model, Oracle):
+        raise InvalidInputError(
+            "A function has no layers, so there is no polynomial in factored form.",
+            where="model",
+            expected="a model that read_network reads",
+            found=type(model).__name__,
+            remedy="use convert(function, max_order, data=X)",
+        )
+    network = named_network(found_model, data, feature_names, output_names)
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
@@ -430,8 +464,8 @@ def _sparse(problem: Problem, max_terms: int, task: _Task) -> Polynomial:
     return sparse_polynomial(problem, max_terms, task.order or MAX_ORDER)
 
 
-def _transformed(task: _Task, problem: Problem) -> tuple[Polynomial, Path]:
-    """Fit the terms of transformed columns, of the order that is wanted or of one looked for."""
+def _fitted(task: _Task, problem: Problem) -> tuple[Polynomial, Path]:
+    """Fit the terms to the outputs alone, of the order that is wanted or of one looked for."""
     target = _check_target(task.target_r2)
 
     def fit(order: int) -> Polynomial:
@@ -439,6 +473,24 @@ def _transformed(task: _Task, problem: Problem) -> tuple[Polynomial, Path]:
         return fit_terms(problem, order)
 
     return (fit(task.order), ()) if task.order else best_order(fit, problem, target)
+
+
+def _check_function(task: _Task, *, keep_layers: bool, out: str | FilePath | None) -> None:
+    """Refuse what only layers can give."""
+    found = {
+        f"method={task.method!r}": task.method != "calibrated",
+        "refit=False": not task.refit,
+        "keep_layers=True": keep_layers,
+        f"out={str(out)!r}": out is not None,
+    }
+    for option in [option for option, given in found.items() if given]:
+        raise InvalidInputError(
+            "A function has no layers: its outputs are fitted, on data, in memory.",
+            where=option.partition("=")[0],
+            found=option,
+            remedy=f"leave {option.partition('=')[0]} out"
+            + ("; save the formula afterwards" if option.startswith("out") else ""),
+        )
 
 
 def _check_transformable(task: _Task, *, bounded: bool) -> None:

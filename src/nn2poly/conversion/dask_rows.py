@@ -11,7 +11,7 @@ import numpy as np
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, Rows, chunks
 from nn2poly.errors import InvalidInputError
-from nn2poly.network.network import Network
+from nn2poly.network.oracle import Model
 from nn2poly.streams import dask_parts
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class DaskSample:
 
     parts: tuple[Any, ...]
     begins: tuple[int, ...]
-    network: Network
+    network: Model
     hold_out: bool
 
     def over(self, work: Callable[[Rows], T], merge: Callable[[T, T], T]) -> T:
@@ -55,7 +55,7 @@ class DaskSample:
         return result
 
 
-def dask_sample(data: Any, network: Network) -> DaskSample:
+def dask_sample(data: Any, network: Model) -> DaskSample:
     """Count the rows of every part; parts without rows are left out."""
     import dask
 
@@ -69,7 +69,7 @@ def dask_sample(data: Any, network: Network) -> DaskSample:
     return DaskSample(tuple(part for part, _ in filled), tuple(begins[:-1]), network, enough)
 
 
-def _on_part(part: Any, begin: int, plan: tuple[Network, bool, Callable[[Rows], T]]) -> T:
+def _on_part(part: Any, begin: int, plan: tuple[Model, bool, Callable[[Rows], T]]) -> T:
     network, hold_out, work = plan
     X = network.check_data(part, where=f"data, from row {begin}")
 

@@ -138,7 +138,7 @@ def choice_problem(problem: Problem) -> Problem:
 
 def fit_order(problem: Problem, order: int) -> Polynomial:
     """Fit the polynomial of an order, as `convert` does."""
-    if problem.is_transformed:
+    if problem.of_outputs:
         return fit_terms(problem, order)
     pnet = calibrate_network(problem, order, refit=True, report=lambda _: None)
     return refine(pnet, problem)[1]

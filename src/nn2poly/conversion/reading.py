@@ -2,49 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import real_array
 from nn2poly.arrays import FloatArray
+from nn2poly.batches import is_shuffled, split_batch, torch_batches
 from nn2poly.conversion.dask_rows import dask_sample
 from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, LocalSample, Rows, Sample, chunks
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import frame_columns
 from nn2poly.network.network import Network
-from nn2poly.streams import is_dask, open_stream
+from nn2poly.network.oracle import Model
+from nn2poly.streams import even_choice, is_dask, open_stream
 
 # Batches are kept in memory up to so many numbers, 256 MB; above, every step walks them again.
 GATHERED_NUMBERS = 2**25
 
+# Rows of a collection of Dask that are looked at for its columns and types.
+FIRST_ROWS = 1_000
 
+
+@overload
 def named_network(
     network: Network,
     data: Any,
     feature_names: Iterable[str] | None,
     output_names: Iterable[str] | None,
-) -> Network:
+) -> Network: ...
+
+
+@overload
+def named_network(
+    network: Model,
+    data: Any,
+    feature_names: Iterable[str] | None,
+    output_names: Iterable[str] | None,
+) -> Model: ...
+
+
+def named_network(
+    network: Model,
+    data: Any,
+    feature_names: Iterable[str] | None,
+    output_names: Iterable[str] | None,
+) -> Model:
     """Give the network its names: the user's, else the model's, else the data frame's."""
     if feature_names is None and network.feature_names is None and data is not None:
         feature_names = sample_columns(data)
     return network.named(feature_names, output_names)
 
 
-def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None) -> Sample:
+def read_sample(data: Any, network: Model, sample_weight: npt.ArrayLike | None) -> Sample:
     """Turn what the user passed as data into a sample.
 
     Parameters
     ----------
     data
         An array or data frame (n, p); a stream (see `nn2poly.streams`) or a Dask collection;
-        or batches: a list of arrays or frames, any other iterable that can be walked more
-        than once, or a function that returns a new iterator. A batch may be a pair
-        (X, weights).
+        or batches: a list of arrays or frames, a PyTorch loader or dataset, any other iterable
+        that can be walked more than once, or a function that returns a new iterator. Of a batch
+        (X, y) the first is taken; of a dictionary the table, and its ``"sample_weight"``.
     sample_weight
-        Array (n,) of weights for the rows of an array or frame.
+        Array (n,) of weights for the rows, also of batches that fit in memory.
 
     Returns
     -------
@@ -53,19 +76,21 @@ def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None
     if is_dask(data):
         _check_no_weights(sample_weight)
         return dask_sample(data, network)
-    stream = open_stream(data)
-    if stream is not None or _is_batches(data):
+    stream = open_stream(data) or torch_batches(data)
+    if stream is not None or is_batches(data):
         batches = data if stream is None else stream
-        _check_no_weights(sample_weight)
         gathered = _gathered(batches, network)
         if gathered is None:
+            _check_no_weights(sample_weight)
+            _check_same_order(data)
             return LocalSample(Rows(lambda: _checked_batches(batches, network), hold_out=True))
         X, weights = gathered
     else:
         X = network.check_data(data, where="data")
-        weights = _weights(sample_weight, len(X), "sample_weight")
-        if not weights.any():
-            raise _no_weight("sample_weight")
+        weights = np.ones(len(X))
+    weights = weights * _weights(sample_weight, len(X), "sample_weight")
+    if not weights.any():
+        raise _no_weight("sample_weight")
     enough = bool(np.count_nonzero(weights) >= MIN_ROWS_TO_HOLD_OUT)
     return LocalSample(Rows(lambda: chunks(X, weights), enough))
 
@@ -73,12 +98,25 @@ def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None
 def _check_no_weights(sample_weight: npt.ArrayLike | None) -> None:
     if sample_weight is not None:
         raise InvalidInputError(
-            "sample_weight goes with an array or a data frame.",
-            remedy="with batches, let each one be a pair (X, weights)",
+            "sample_weight goes with rows that fit in memory.",
+            where="sample_weight",
+            remedy='let each batch be a dictionary {"X": X, "sample_weight": weights}',
         )
 
 
-def _gathered(data: Any, network: Network) -> tuple[FloatArray, FloatArray] | None:
+def _check_same_order(data: Any) -> None:
+    """Refuse a loader that shuffles: rows kept for the card would be fitted on another walk."""
+    if is_shuffled(data):
+        raise InvalidInputError(
+            "A loader that shuffles is too large to be kept in memory.",
+            where="data",
+            expected="the same order of rows on each walk",
+            found=f"sampler {type(data.sampler).__name__}",
+            remedy="make the loader with shuffle=False",
+        )
+
+
+def _gathered(data: Any, network: Model) -> tuple[FloatArray, FloatArray] | None:
     """Keep batches that together are small, so that they are walked once; None if they are not."""
     parts, rows = [], 0
     for part in _checked_batches(data, network):
@@ -92,13 +130,35 @@ def _gathered(data: Any, network: Network) -> tuple[FloatArray, FloatArray] | No
 
 def sample_columns(data: Any) -> tuple[str, ...] | None:
     """Give the column names that the data bring: of a frame, or of the first batch's."""
-    if (stream := None if is_dask(data) else open_stream(data)) is not None:
-        return frame_columns(next(stream(), None))
-    if not _is_batches(data):
-        return frame_columns(data)
-    _check_new_iterators(data)
-    first = next(iter(data() if callable(data) else data), None) if _again(data) else None
-    return frame_columns(first[0] if isinstance(first, tuple) else first)
+    return frame_columns(data if is_dask(data) else first_table(data))
+
+
+def first_table(data: Any) -> Any:
+    """Give a table in memory with the first rows of the data: themselves, or their first batch.
+
+    None where looking would use batches up.
+    """
+    if is_dask(data):
+        return next(even_choice(data, FIRST_ROWS), None)
+    stream = open_stream(data) or torch_batches(data)
+    if stream is not None:
+        first = next(stream(), None)
+    elif not is_batches(data):
+        return data
+    else:
+        _check_new_iterators(data)
+        first = next(iter(data() if callable(data) else data), None) if _again(data) else None
+    return None if first is None else split_batch(first, "data")[0]
+
+
+def all_tables(data: Any) -> Iterator[Any]:
+    """Walk all tables of the data, in memory one at a time; one of them where there is only one."""
+    stream = open_stream(data) or torch_batches(data)
+    if stream is None and not is_batches(data):
+        yield data
+        return
+    walk = stream or (data if callable(data) else lambda: iter(data))
+    yield from (split_batch(part, "data")[0] for part in walk())
 
 
 def _check_new_iterators(data: Any) -> None:
@@ -118,15 +178,17 @@ def _again(data: Any) -> bool:
     return callable(data) or iter(data) is not data
 
 
-def _is_batches(data: Any) -> bool:
+def is_batches(data: Any) -> bool:
     """Tell batches from one table: a function, an iterator, or an iterable of tables."""
     if frame_columns(data) is not None or hasattr(data, "dtype") or not _walkable(data):
         return False
     if callable(data) or not isinstance(data, list | tuple):
         return True
     first = data[0] if data else None
-    pair = isinstance(first, tuple) and len(first) == 2 and _is_table(first[0])
-    return pair or _is_table(first)
+    if isinstance(first, Mapping):
+        return True
+    inside = first[0] if isinstance(first, tuple | list) and first else first
+    return _is_table(first) or _is_table(inside)
 
 
 def _walkable(data: Any) -> bool:
@@ -137,7 +199,7 @@ def _is_table(part: Any) -> bool:
     return frame_columns(part) is not None or getattr(part, "ndim", 0) == 2
 
 
-def _checked_batches(data: Any, network: Network) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _checked_batches(data: Any, network: Model) -> Iterator[tuple[FloatArray, FloatArray]]:
     batches = data() if callable(data) else iter(data)
     if batches is data:
         raise InvalidInputError(
@@ -148,7 +210,7 @@ def _checked_batches(data: Any, network: Network) -> Iterator[tuple[FloatArray, 
         )
     empty, light = True, True
     for number, part in enumerate(batches):
-        X, given = _pair(part, number)
+        X, given = split_batch(part, f"data, batch {number}")
         if _is_table(X) and not len(X):
             continue
         rows = network.check_data(X, where=f"data, batch {number}")
@@ -165,18 +227,6 @@ def _checked_batches(data: Any, network: Network) -> Iterator[tuple[FloatArray, 
         )
     if light:
         raise _no_weight("data")
-
-
-def _pair(part: Any, number: int) -> tuple[Any, Any]:
-    if not isinstance(part, tuple):
-        return part, None
-    if len(part) != 2:
-        raise InvalidInputError(
-            "A batch is a table, or a pair of a table and its weights.",
-            where=f"data, batch {number}",
-            found=f"{len(part)} parts",
-        )
-    return part
 
 
 def _weights(values: npt.ArrayLike | None, n_rows: int, where: str) -> FloatArray:

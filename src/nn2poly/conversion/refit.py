@@ -166,7 +166,7 @@ def _all_terms(problem: Problem, max_order: int) -> Terms:
 
 def _too_many(count: int, max_order: int) -> InvalidInputError:
     return InvalidInputError(
-        "A formula with transforms is fitted term by term, and has too many.",
+        "A formula of outputs alone is fitted term by term, and has too many.",
         where="max_order",
         expected=f"at most {MAX_LISTED:,} terms",
         found=f"{count:,} of order {max_order}",
@@ -180,7 +180,7 @@ def _unfit(count: int) -> InvalidInputError:
         where="data",
         expected="rows, hundreds if possible, on which the network's outputs are finite",
         found=f"{count:,} rows to fit",
-        remedy="pass more rows, check their units, or convert without transforms",
+        remedy="pass more rows, or check their units",
     )
 
 

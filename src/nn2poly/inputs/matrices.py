@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nn2poly.arguments import MAX_LISTED, default_names, listed, nearest, plural
+from nn2poly.batches import gathered
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning, warn_user
 from nn2poly.streams import is_stream
 
@@ -77,6 +78,7 @@ def as_matrix(
             found=f"{type(X).__name__}, which is read in batches",
             remedy=next(ways, "read the file first, for example with pandas"),
         )
+    X = gathered(X, where)
     if n_features is None and feature_names is not None:
         n_features = len(feature_names)
     labels = frame_columns(X)
@@ -214,13 +216,19 @@ def read_array(X: object, where: str) -> NDArray[Any]:
     data: Any = X
     is_torch = all(hasattr(type(X), name) for name in ("detach", "cpu", "numpy"))
     try:
-        return np.asanyarray(data.detach().cpu().numpy() if is_torch else data)
+        return np.asanyarray(_from_torch(data) if is_torch else data)
     except (TypeError, ValueError, RuntimeError) as error:
         found = f"{found}: {error}"
         remedy = "pass X.float(), dense" if is_torch else "give every row the same length"
         raise InvalidInputError(
             what, where=where, expected=_A_TABLE, found=found, remedy=remedy
         ) from error
+
+
+def _from_torch(tensor: Any) -> NDArray[Any]:
+    """Give a tensor as an array; NumPy has no bfloat16."""
+    plain = tensor.detach().cpu()
+    return np.asarray((plain.float() if str(plain.dtype) == "torch.bfloat16" else plain).numpy())
 
 
 def _to_float(array: NDArray[Any]) -> NDArray[np.float64]:

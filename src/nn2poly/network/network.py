@@ -291,6 +291,10 @@ class Network:
         layers = map_inputs(self, lambda matrix: factor[:, None] * matrix, shift)
         return replace(self, layers=layers, inputs=self.inputs.around(new_center, new_scale))
 
+    def with_inputs(self, inputs: Inputs) -> Network:
+        """Give the same network with other knowledge of its columns."""
+        return replace(self, inputs=inputs)
+
     def named(
         self, feature_names: Iterable[str] | None, output_names: Iterable[str] | None = None
     ) -> Network:

@@ -8,9 +8,8 @@ import numpy as np
 
 from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
-from nn2poly.assess.fidelity import Approximation, check_pair, mean_r2
-from nn2poly.inputs import as_matrix, matching_names
-from nn2poly.network.readers import read_network
+from nn2poly.assess.compared import comparable
+from nn2poly.assess.fidelity import Approximation, check_pair, check_polynomial, mean_r2, rows_of
 from nn2poly.plots.labels import plain, shorten
 from nn2poly.plots.layout import Panels, describe, panels, result, tidy
 from nn2poly.plots.style import BLUE, GREY, ORANGE, SMALL_SIZE, shades, styled
@@ -43,7 +42,7 @@ def diagonal(
     Parameters
     ----------
     model
-        The network: anything that `nn2poly.read_network` reads.
+        The network: anything that `nn2poly.read_network` reads, or a function.
     poly
         Its polynomial, explicit or in factored form.
     X
@@ -72,10 +71,10 @@ def diagonal(
     R² > 0.9999
     3 rows
     """
-    network = read_network(model)
+    check_polynomial(poly, "diagonal")
+    network = comparable(model, poly.inputs, poly.outputs, X)
     check_pair(network, poly, "diagonal")
-    names = matching_names(X, poly.feature_names, network.feature_names)
-    rows = as_matrix(X, feature_names=names, n_features=network.n_features, where="X")
+    rows = rows_of(X, network, poly)
     outputs = chosen_outputs(output, poly.output_names)
     truth = network.predict(rows).reshape(len(rows), -1)
     guess = poly.outputs_by_order(rows)[-1]

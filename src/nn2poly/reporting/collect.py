@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.assess.fidelity import fidelity
+from nn2poly.assess.compared import comparable
+from nn2poly.assess.fidelity import check_pair, make_card
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import TooManyTermsError
 from nn2poly.formula import piecewise_display
@@ -19,7 +20,7 @@ from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.indicators import detect_indicators
-from nn2poly.network.readers import read_network
+from nn2poly.outputs import Outputs
 from nn2poly.plots.column_values import column_moves
 from nn2poly.plots.units import evenly, thin, typical_row
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
@@ -63,7 +64,7 @@ def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
         When the coefficients do not fit a page.
     """
     _check_size(poly)
-    measured = _measure(poly, model, read_rows(X, y, poly))
+    measured = _measure(poly, model, read_rows(X, y, poly), X)
     rows, card = measured.rows, measured.card or poly.card
     worst = worst_rows(poly, measured)
     if isinstance(poly, PiecewisePolynomial):
@@ -170,6 +171,10 @@ class _Evaluated:
         return self.poly.inputs
 
     @property
+    def outputs(self) -> Outputs:
+        return self.poly.outputs
+
+    @property
     def output_names(self) -> tuple[str, ...]:
         return self.poly.output_names
 
@@ -180,13 +185,14 @@ class _Evaluated:
         return self.poly.count_outside(X)
 
 
-def _measure(poly: Explicit, model: Any, rows: Rows) -> Measured:
+def _measure(poly: Explicit, model: Any, rows: Rows, X: Any) -> Measured:
     evaluated = _Evaluated(poly, poly.outputs_by_order(rows.X))
     guess = evaluated.by_order[-1]
     if model is None:
         return Measured(rows, guess, None, None)
-    network = read_network(model)
-    card = numbered_as_given(fidelity(network, evaluated, rows.X), rows.index)
+    network = comparable(model, poly.inputs, poly.outputs, X)
+    check_pair(network, evaluated, "report")
+    card = numbered_as_given(make_card(network, evaluated, rows.X), rows.index)
     return Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
 
 
