@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nn2poly.formula.piecewise import PiecewisePolynomial
     from nn2poly.formula.polynomial import Polynomial
 
-FORMAT, VERSION = "nn2poly polynomial", 2
+FORMAT, VERSION = "nn2poly polynomial", 3
 FIELDS = ("type", "terms", "inputs", "outputs", "coefficients", "deviations", "card", "layers")
 PIECEWISE_FIELDS = ("type", "inputs", "outputs", "tree", "regions", "card")
 REGION_FIELDS = ("coefficients", "deviations", "terms", "n_rows", "r2")
@@ -312,7 +312,7 @@ def damaged(reason: str) -> StorageError:
 
 
 # How files of older versions are read; see `nn2poly.formula.migrations`.
-OLDER: dict[int, Callable[[Any, GetArray], Document]] = {}
+OLDER: dict[int, Callable[[Any, GetArray], AnyDocument]] = {}
 
 
 def _refuse_constant(name: str) -> Any:

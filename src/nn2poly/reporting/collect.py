@@ -20,6 +20,7 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.network.readers import read_network
+from nn2poly.outputs import Outputs
 from nn2poly.plots.column_values import column_moves
 from nn2poly.plots.units import evenly, thin, typical_row
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
@@ -168,6 +169,10 @@ class _Evaluated:
     @property
     def inputs(self) -> Inputs:
         return self.poly.inputs
+
+    @property
+    def outputs(self) -> Outputs:
+        return self.poly.outputs
 
     @property
     def output_names(self) -> tuple[str, ...]:
