@@ -86,6 +86,71 @@ class Guarantee:
 
 
 @dataclass(frozen=True)
+class LabelScores:
+    """Labels against the true ones.
+
+    Parameters
+    ----------
+    accuracy
+        Share of rows with the true label.
+    confusion
+        Rows by true label (down) and given label (across).
+    brier
+        Mean squared distance of the probabilities from the truth; 0.25 of a coin.
+    auc, sensitivity, specificity
+        Of two classes: how often a row of the second class is above one of the first; shares of
+        the second and of the first class that get their label. None of more classes.
+    """
+
+    accuracy: float
+    confusion: tuple[tuple[int, ...], ...]
+    brier: float
+    auc: float | None = None
+    sensitivity: float | None = None
+    specificity: float | None = None
+
+
+@dataclass(frozen=True)
+class LabelFidelity:
+    """Labels of the polynomial and of the network, and both against true ones.
+
+    Parameters
+    ----------
+    classes
+        The text of each label.
+    threshold
+        The probability of the second class from which on it is chosen; None for the most
+        probable class.
+    majority
+        Share of the network's most frequent label: what a constant agrees on.
+    kappa
+        Cohen's κ of the two labels; 0 is chance, 1 is agreement; NaN when all are alike.
+    network, polynomial
+        Scores against true labels; None where nobody gave them.
+    """
+
+    classes: tuple[str, ...]
+    threshold: float | None
+    majority: float
+    kappa: float
+    network: LabelScores | None = None
+    polynomial: LabelScores | None = None
+
+    @property
+    def text(self) -> str:
+        """What agreement is worth, in words."""
+        kappa = "" if isnan(self.kappa) else f"Cohen's kappa {self.kappa:.3f}; "
+        return f"{kappa}a constant label would agree on {agreement_text(self.majority)}"
+
+    @property
+    def rule(self) -> str:
+        """When the second class is chosen, in words; nothing for the most probable one."""
+        if self.threshold is None:
+            return ""
+        return f"P({self.classes[1]}) >= {self.threshold:.4g}"
+
+
+@dataclass(frozen=True)
 class FidelityCard:
     """The polynomial against the network: overall, per output, order, layer and region.
 
@@ -123,6 +188,8 @@ class FidelityCard:
         Of a classifier: on 95 % of the rows no probability is further from the network's.
     target_r2
         The R² that ``max_order="auto"`` looked for; None without a search.
+    labels
+        Of a classifier: its `LabelFidelity`; None for a regression.
     """
 
     n_rows: int
@@ -143,10 +210,12 @@ class FidelityCard:
     r2_without_worst: float = float("nan")
     probability_within: float | None = None
     target_r2: float | None = None
+    labels: LabelFidelity | None = None
 
     def tables(self) -> list[Table]:
         """Lay the card out as tables: outputs, orders and layers, regions, path."""
-        sections = [_outputs(self), _orders(self), _layers(self), _regions(self), _path(self)]
+        first, *others = (f(self) for f in (_outputs, _orders, _layers, _regions, _path))
+        sections = [first, *_truth(self.labels), *others]
         return [table for table in sections if len(table)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -210,9 +279,11 @@ def _outputs(card: FidelityCard) -> Table:
         rows.append(("overall", card.r2, card.rmse, None, card.max_error, None))
     notes = []
     if card.agreement is not None:
+        given = "" if card.labels is None or not card.labels.rule else f" ({card.labels.rule})"
+        worth = "" if card.labels is None else f" ({card.labels.text})"
         notes.append(
-            f"Labels agree on {agreement_text(card.agreement)} of rows; probabilities differ by "
-            f"{card.probability_error:.3g} on average."
+            f"Labels{given} agree on {agreement_text(card.agreement)} of rows{worth}; "
+            f"probabilities differ by {card.probability_error:.3g} on average."
         )
     if card.outside:
         lie = "lies" if card.outside == 1 else "lie"
@@ -223,6 +294,27 @@ def _outputs(card: FidelityCard) -> Table:
         tuple(rows),
         note="\n".join(notes),
     )
+
+
+def _truth(labels: LabelFidelity | None) -> list[Table]:
+    """Lay out scores against true labels: one table for all, and where each label goes."""
+    if labels is None or labels.network is None or labels.polynomial is None:
+        return []
+    both = (("network", labels.network), ("polynomial", labels.polynomial))
+    measures = ("accuracy", "auc", "sensitivity", "specificity", "brier")
+    rows = tuple((name, *(getattr(scores, key) for key in measures)) for name, scores in both)
+    largest = max(map(sum, labels.network.confusion)) / sum(map(sum, labels.network.confusion))
+    note = f"The most frequent label alone is right on {agreement_text(largest)} of rows."
+    if labels.rule:
+        note = f"Labels: {labels.classes[1]} where {labels.rule}. {note}"
+    head = ("model", "accuracy", "AUC", "sensitivity", "specificity", "Brier")
+    tables = [Table("Against the true labels", head, rows, note=note)]
+    for name, scores in both:
+        counted = zip(labels.classes, scores.confusion, strict=True)
+        columns = ("true label", *(f"given {c}" for c in labels.classes))
+        lines = tuple((c, *counts) for c, counts in counted)
+        tables.append(Table(f"Labels of the {name}", columns, lines))
+    return tables
 
 
 def _orders(card: FidelityCard) -> Table:

@@ -33,10 +33,15 @@ class Distance:
 
 @dataclass(frozen=True)
 class ClassDistance:
-    """Share of rows with the same label, and how close probabilities are on 95 % of the rows."""
+    """Share of rows with the same label, and how close probabilities are on 95 % of the rows.
+
+    ``threshold`` is the probability from which on the second class is chosen; None for the most
+    probable class.
+    """
 
     agreement: float
     within: float
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -269,8 +274,9 @@ def _finding(verdict: Verdict) -> str:
     few = verdict.n_rows < FEW_ROWS
     rows = plural(verdict.n_rows, "row") if few else "rows"
     if classes := verdict.reason(ClassDistance):
+        at = "" if classes.threshold is None else f" at threshold {classes.threshold:.4g}"
         return (
-            f"labels agree on {agreement_text(classes.agreement)} of rows; probabilities are "
+            f"labels{at} agree on {agreement_text(classes.agreement)} of rows; probabilities are "
             f"within {_ceil(classes.within)} of the network's on 95 % of {rows}"
         )
     if distance := verdict.reason(Distance):

@@ -13,14 +13,21 @@ from nn2poly.arguments import listed
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.compared import comparable
 from nn2poly.assess.guarantee import guarantee
+from nn2poly.assess.label_agreement import measure_labels, read_labels
 from nn2poly.assess.regions import worst_regions
 from nn2poly.assess.tails import find_tail, worst_rows
 from nn2poly.assess.verdict import verdict
 from nn2poly.cards import QUANTILES, FidelityCard, OutputFidelity
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import Inputs, as_matrix, held_features, matching_names, share_beyond
+from nn2poly.inputs import (
+    Inputs,
+    check_missing,
+    complete_rows,
+    held_features,
+    read_either,
+    share_beyond,
+)
 from nn2poly.inputs.held import NAMED
-from nn2poly.links import labels, probabilities
 from nn2poly.network.oracle import Model
 from nn2poly.outputs import Outputs
 from nn2poly.streams import read_evenly
@@ -40,7 +47,7 @@ class Approximation(Protocol):
 
     @property
     def outputs(self) -> Outputs:
-        """What comes out."""
+        """What its outputs are."""
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -53,7 +60,15 @@ class Approximation(Protocol):
         """Count the rows outside the calibrated range."""
 
 
-def fidelity(model: Any, poly: Approximation, X: Any) -> FidelityCard:
+def fidelity(
+    model: Any,
+    poly: Approximation,
+    X: Any,
+    y: Any = None,
+    *,
+    threshold: float | None = None,
+    missing: str = "refuse",
+) -> FidelityCard:
     """Compare a polynomial with the network, or the function, that it came from.
 
     Parameters
@@ -67,6 +82,15 @@ def fidelity(model: Any, poly: Approximation, X: Any) -> FidelityCard:
         Array or data frame (n, p) in raw units, best rows that the conversion did not see;
         or a stream of them (a data file, an Arrow dataset, a lazy frame, a Dask collection),
         of which an even choice of at most 200,000 rows is compared.
+    y
+        Of a classifier: the true labels (n,) of the rows; the card then also says how network
+        and polynomial do against them.
+    threshold
+        Of a classifier of two classes: the probability of the second from which on it is
+        chosen, instead of the polynomial's own.
+    missing
+        What becomes of rows with a missing value that nothing fills in: ``"refuse"`` says which,
+        ``"skip"`` leaves them out.
 
     Returns
     -------
@@ -83,16 +107,24 @@ def fidelity(model: Any, poly: Approximation, X: Any) -> FidelityCard:
     check_polynomial(poly, "fidelity")
     network = comparable(model, poly.inputs, poly.outputs, X)
     check_pair(network, poly, "fidelity")
-    rows = read_evenly(X, lambda table: rows_of(table, network, poly))
-    return make_card(network, poly, rows)
+    skip, pair = check_missing(missing), (poly.inputs, network.inputs)
+    rows = read_evenly(X, lambda table: read_either(table, *pair, allow_nan=skip))
+    complete = complete_rows(rows, "X")
+    network = replace(network, outputs=_outputs(network, poly, threshold))
+    numbers, labels = np.flatnonzero(complete), None if y is None else read_labels(y, len(rows))
+    return make_card(
+        network,
+        poly,
+        rows if complete.all() else rows[complete],
+        row_numbers=numbers,
+        labels=None if labels is None else labels[complete],
+    )
 
 
-def rows_of(X: Any, network: Model, poly: Approximation) -> FloatArray:
-    """Read rows by the names of the formula or of the network: features (n, p)."""
-    if any(column.kind == "factor" for column in poly.inputs.columns):
-        return poly.inputs.read(X)
-    names = matching_names(X, poly.feature_names, network.feature_names)
-    return as_matrix(X, feature_names=names, n_features=network.n_features, where="X")
+def _outputs(network: Model, poly: Approximation, threshold: float | None) -> Outputs:
+    """Give what the outputs are: the polynomial knows it where the network gives logits."""
+    known = poly.outputs if poly.outputs.link != "identity" else network.outputs
+    return known if threshold is None else replace(known, threshold=threshold)
 
 
 def make_card(
@@ -105,6 +137,7 @@ def make_card(
     path: Sequence[tuple[int, int, float]] = (),
     target_r2: float | None = None,
     row_numbers: npt.NDArray[np.intp] | None = None,
+    labels: npt.NDArray[Any] | None = None,
 ) -> FidelityCard:
     """Fill a card from checked rows X (n, p) in raw units.
 
@@ -117,6 +150,8 @@ def make_card(
         What the conversion tells about itself; see `FidelityCard`.
     row_numbers
         Array (n,): numbers of the rows in the data that the user passed; 0, 1, … by default.
+    labels
+        Array (n,): the true labels of the rows, for a classifier; None if nobody gave them.
     """
     truth = _columns(network.predict(X))
     by_order = poly.outputs_by_order(X)
@@ -151,6 +186,7 @@ def make_card(
         r2_without_worst=trimmed,
         probability_within=within,
         target_r2=target_r2,
+        labels=measure_labels(network.outputs, truth, by_order[-1], labels),
     )
     tail = find_tail(X, size, r2, trimmed, poly.feature_names)
     if tail is not None:
@@ -225,9 +261,9 @@ def _classified(
     """
     if network.link == "identity":
         return None, None, None
-    pair = [labels(raw, network.link, network.classes) for raw in (truth, guess)]
+    pair = [network.outputs.labels(raw) for raw in (truth, guess)]
     same = pair[0] == pair[1]
-    chances = [probabilities(raw, network.link) for raw in (truth, guess)]
+    chances = [network.outputs.probabilities(raw) for raw in (truth, guess)]
     difference = np.abs(chances[0] - chances[1])
     agreement = float(np.mean(same if same.ndim == 1 else same.all(axis=1)))
     within = float(np.quantile(difference.max(axis=1), 0.95))

@@ -61,7 +61,8 @@ def verdict(
 
 def _reasons(card: FidelityCard, tail: Tail | None) -> Iterator[Reason]:
     if card.agreement is not None and card.probability_within is not None:
-        yield ClassDistance(card.agreement, card.probability_within)
+        threshold = None if card.labels is None else card.labels.threshold
+        yield ClassDistance(card.agreement, card.probability_within, threshold)
     elif not card.r2 < 0.0:
         yield _distance(card)
     missed = [*_missed(card)]

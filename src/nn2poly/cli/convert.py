@@ -266,9 +266,8 @@ def _number(text: str) -> int | str | None:
 
 
 def _inputs(frame: Any, data: str, network: Network, table: TableOptions) -> Any:
-    names = network.feature_names
-    rows = choose_inputs(frame, data, network.n_features, names, skip_missing=table.skip_missing)
-    if names is None:
+    rows = choose_inputs(frame, data, network.inputs, skip_missing=table.skip_missing)
+    if network.feature_names is None:
         note(
             f"The model does not name its inputs: the columns of {named(data)} are taken in "
             "their order."

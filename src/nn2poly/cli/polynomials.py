@@ -21,7 +21,6 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Region
 from nn2poly.inputs import level_text
-from nn2poly.links import labels
 from nn2poly.network.network import Network
 from nn2poly.tables import Table
 
@@ -88,10 +87,8 @@ def load_inputs(
 ) -> tuple[pd.DataFrame, pd.Series | None]:
     """Read the columns of a polynomial's features, and the target of the same rows."""
     frame, target = read_table(data, table)
-    names = None if network is None else network.feature_names
-    X = choose_inputs(
-        frame, data, poly.n_features, poly.feature_names, names, skip_missing=table.skip_missing
-    )
+    others = () if network is None else (network.inputs,)
+    X = choose_inputs(frame, data, poly.inputs, *others, skip_missing=table.skip_missing)
     return X, None if target is None else target.loc[X.index]
 
 
@@ -109,7 +106,7 @@ def target_scores(
     guesses = [np.asarray(network.predict(X)), np.asarray(poly.predict(X))]
     guesses = [raw.reshape(len(raw), -1) for raw in guesses]
     if network.link != "identity":
-        chosen = [labels(raw, network.link, network.classes) for raw in guesses]
+        chosen = [network.outputs.labels(raw) for raw in guesses]
         truth = np.array([level_text(value) for value in target.tolist()])
         if chosen[0].ndim != 1:
             return None

@@ -84,8 +84,7 @@ def predict(
         frame, _ = read_table(data, table)
         kept = _kept(frame, list(dict.fromkeys(keep or ())))
         inputs = frame.drop(columns=[c for c in kept if c not in polynomial.feature_names])
-        names, skip = polynomial.feature_names, table.skip_missing
-        X = choose_inputs(inputs, data, polynomial.n_features, names, skip_missing=skip)
+        X = choose_inputs(inputs, data, polynomial.inputs, skip_missing=table.skip_missing)
         step("predicting")
         result = _beside(kept, _predictions(polynomial, X, proba, label, rule))
     columns = list(result.columns)

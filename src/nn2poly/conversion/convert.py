@@ -40,7 +40,7 @@ from nn2poly.conversion.transforms import check_transforms
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import frame_columns, read_array
+from nn2poly.inputs import check_missing, frame_columns, read_array
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Oracle
 
@@ -64,12 +64,14 @@ class Options(TypedDict, total=False):
     binary: str | bool | Iterable[Any]
     bounded: bool | Mapping[str, tuple[float, float]]
     transforms: str | Mapping[str, str] | None
+    missing: str
     progress: bool | Callable[[str], None]
     after: str | None
     feature_names: Iterable[str] | None
     output_names: Iterable[str] | None
     link: str | None
     classes: Iterable[Any] | None
+    threshold: float | None
     check: bool
     keep_layers: bool
     out: str | FilePath | None
@@ -112,12 +114,14 @@ def convert(
     binary: str | bool | Iterable[Any] = "auto",
     bounded: bool | Mapping[str, tuple[float, float]] = True,
     transforms: str | Mapping[str, str] | None = None,
+    missing: str = "refuse",
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
     link: str | None = None,
     classes: Iterable[Any] | None = None,
+    threshold: float | None = None,
     check: bool = True,
     keep_layers: bool = False,
     out: str | FilePath | None = None,
@@ -183,6 +187,9 @@ def convert(
         With data and bounds: columns that enter as ``"log"``, ``"log1p"`` or ``"rank"`` (among
         the sample's quantiles), by name; or ``"auto"`` to choose for each column what helps on
         rows left out. The outputs alone are fitted then, not the layers.
+    missing
+        What becomes of rows with a missing value that no imputer of the model fills in:
+        ``"refuse"`` says which, ``"skip"`` leaves them out.
     progress
         True to show on standard error what a long conversion is doing; or a function that
         takes each line.
@@ -191,9 +198,13 @@ def convert(
     feature_names, output_names
         Names, when the model and the data bring none or others are wanted.
     link, classes
-        Of a classifier that does not say so itself: ``"sigmoid"`` or ``"softmax"``, which turn
-        its raw outputs into probabilities, and the labels. A function that gives probabilities
-        is fitted before this link.
+        Of a classifier whose model gives logits, as those of PyTorch and Keras mostly do:
+        ``"sigmoid"`` (one output for two classes, or one per label) or ``"softmax"``, and the
+        classes in the order of the outputs. A function that gives probabilities is fitted
+        before this link.
+    threshold
+        Of a classifier of two classes: the probability of the second from which on it is
+        chosen; labels, card and report then speak of that threshold.
     check
         Compare the network that was read with the model itself, on up to 200 rows of ``data`` (or
         some around the origin), and refuse one that gives other outputs; of a function, ask twice.
@@ -242,6 +253,9 @@ def convert(
     if isinstance(found_model, Oracle):
         _check_function(task, keep_layers=keep_layers, out=out)
     network = named_network(found_model, data, feature_names, output_names)
+    if threshold is not None:
+        network = replace(network, outputs=network.outputs.declared(threshold=threshold))
+    skip = check_missing(missing)
     problem = None
     if data is not None:
         task.report("reading the sample")
@@ -255,6 +269,7 @@ def convert(
             bounded=held,
             bounds=bounds,
             transforms=asked,
+            skip_missing=skip,
         )
         network = problem.network
     elif sample_weight is not None:

@@ -21,8 +21,6 @@ from nn2poly.network.fallback import read_or_advise
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model, Oracle, oracle_of
 from nn2poly.network.readers import can_read
-from nn2poly.network.readers.class_names import output_names
-from nn2poly.outputs import Outputs
 from nn2poly.streams import is_dask
 
 # Rows that a function is asked for at first, to learn what its outputs are (taste).
@@ -82,29 +80,7 @@ def _rows(table: Any, network: Network) -> Any:
 
 def _declared(network: Network, link: str | None, classes: Iterable[Any] | None) -> Network:
     """Give a network the link and the classes that the user names."""
-    if link is None and classes is None:
-        return network
-    if link is not None and network.link not in ("identity", link):
-        raise InvalidInputError(
-            "The model has another link already.",
-            where="link",
-            expected=repr(network.link),
-            found=repr(link),
-            remedy="leave link out",
-        )
-    chosen = network.link if link is None else link
-    labels = network.classes if classes is None else tuple(classes)
-    n = network.n_outputs
-    wanted = 2 if chosen == "sigmoid" and n == 1 else n
-    if labels is not None and (chosen == "identity" or len(labels) != wanted):
-        raise InvalidInputError(
-            "The classes do not fit the outputs of the model.",
-            where="classes",
-            expected='classes with link="sigmoid" or "softmax", one for each probability',
-            found=f"{len(labels)} classes, {n} outputs, link {chosen!r}",
-        )
-    names = network.output_names or output_names(labels, n)
-    return replace(network, outputs=Outputs.of(names, n, labels, chosen))
+    return replace(network, outputs=network.outputs.declared(link, classes))
 
 
 # ---- functions -------------------------------------------------------------------------------

@@ -128,6 +128,7 @@ def read_problem(
     bounded: bool = False,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     transforms: Transforms | None = None,
+    skip_missing: bool = False,
 ) -> Problem:
     """Read the data, once.
 
@@ -135,10 +136,10 @@ def read_problem(
     ----------
     network
         With its names.
-    data, sample_weight, binary, bounded, bounds, transforms
+    data, sample_weight, binary, bounded, bounds, transforms, skip_missing
         As the user gave them; see `nn2poly.convert`.
     """
-    sample = read_sample(data, network, sample_weight)
+    sample = read_sample(data, network, sample_weight, skip_missing=skip_missing)
     summary = summarise(sample)
     if isinstance(binary, bool) and not binary:
         detected = Detected(network.inputs)

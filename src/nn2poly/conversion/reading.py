@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -14,7 +15,7 @@ from nn2poly.batches import is_shuffled, split_batch, torch_batches
 from nn2poly.conversion.dask_rows import dask_sample
 from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, LocalSample, Rows, Sample, chunks
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import frame_columns
+from nn2poly.inputs import complete_rows, frame_columns
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model
 from nn2poly.streams import even_choice, is_dask, open_stream
@@ -56,7 +57,13 @@ def named_network(
     return network.named(feature_names, output_names)
 
 
-def read_sample(data: Any, network: Model, sample_weight: npt.ArrayLike | None) -> Sample:
+def read_sample(
+    data: Any,
+    network: Model,
+    sample_weight: npt.ArrayLike | None,
+    *,
+    skip_missing: bool = False,
+) -> Sample:
     """Turn what the user passed as data into a sample.
 
     Parameters
@@ -68,6 +75,8 @@ def read_sample(data: Any, network: Model, sample_weight: npt.ArrayLike | None) 
         (X, y) the first is taken; of a dictionary the table, and its ``"sample_weight"``.
     sample_weight
         Array (n,) of weights for the rows, also of batches that fit in memory.
+    skip_missing
+        Leave out rows with holes that nothing fills in, which are else refused.
 
     Returns
     -------
@@ -75,20 +84,23 @@ def read_sample(data: Any, network: Model, sample_weight: npt.ArrayLike | None) 
     """
     if is_dask(data):
         _check_no_weights(sample_weight)
+        if skip_missing:
+            raise _no_skipping(data)
         return dask_sample(data, network)
     stream = open_stream(data) or torch_batches(data)
     if stream is not None or is_batches(data):
         batches = data if stream is None else stream
-        gathered = _gathered(batches, network)
+        walk = partial(_checked_batches, batches, network, skip_missing)
+        gathered = _gathered(walk, network)
         if gathered is None:
             _check_no_weights(sample_weight)
             _check_same_order(data)
-            return LocalSample(Rows(lambda: _checked_batches(batches, network), hold_out=True))
+            return LocalSample(Rows(walk, hold_out=True))
         X, weights = gathered
+        weights = weights * _weights(sample_weight, len(X), "sample_weight")
     else:
-        X = network.check_data(data, where="data")
-        weights = np.ones(len(X))
-    weights = weights * _weights(sample_weight, len(X), "sample_weight")
+        X = network.check_data(data, where="data", allow_nan=skip_missing)
+        X, weights = _complete(X, _weights(sample_weight, len(X), "sample_weight"), "data")
     if not weights.any():
         raise _no_weight("sample_weight")
     enough = bool(np.count_nonzero(weights) >= MIN_ROWS_TO_HOLD_OUT)
@@ -116,10 +128,26 @@ def _check_same_order(data: Any) -> None:
         )
 
 
-def _gathered(data: Any, network: Model) -> tuple[FloatArray, FloatArray] | None:
+def _complete(X: FloatArray, weights: FloatArray, where: str) -> tuple[FloatArray, FloatArray]:
+    """Leave out rows (n, p) with a hole, which are here only if they may be."""
+    rows = complete_rows(X, where)
+    return (X, weights) if rows.all() else (X[rows], weights[rows])
+
+
+def _no_skipping(data: Any) -> InvalidInputError:
+    return InvalidInputError(
+        "Rows of a Dask collection cannot be skipped.",
+        where="missing",
+        expected='missing="refuse"',
+        found=type(data).__name__,
+        remedy="drop them first: data.dropna()",
+    )
+
+
+def _gathered(walk: Any, network: Model) -> tuple[FloatArray, FloatArray] | None:
     """Keep batches that together are small, so that they are walked once; None if they are not."""
     parts, rows = [], 0
-    for part in _checked_batches(data, network):
+    for part in walk():
         parts.append(part)
         rows += len(part[0])
         if rows * network.n_features > GATHERED_NUMBERS:
@@ -199,7 +227,9 @@ def _is_table(part: Any) -> bool:
     return frame_columns(part) is not None or getattr(part, "ndim", 0) == 2
 
 
-def _checked_batches(data: Any, network: Model) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _checked_batches(
+    data: Any, network: Model, skip_missing: bool
+) -> Iterator[tuple[FloatArray, FloatArray]]:
     batches = data() if callable(data) else iter(data)
     if batches is data:
         raise InvalidInputError(
@@ -213,9 +243,10 @@ def _checked_batches(data: Any, network: Model) -> Iterator[tuple[FloatArray, Fl
         X, given = split_batch(part, f"data, batch {number}")
         if _is_table(X) and not len(X):
             continue
-        rows = network.check_data(X, where=f"data, batch {number}")
+        where = f"data, batch {number}"
+        rows = network.check_data(X, where=where, allow_nan=skip_missing)
         weights = _weights(given, len(rows), f"weights of batch {number}")
-        yield from chunks(rows, weights)
+        yield from chunks(*_complete(rows, weights, where))
         empty, light = False, light and not weights.any()
     if empty:
         raise InvalidInputError(

@@ -15,7 +15,6 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import as_matrix, frame_columns, matching_names
-from nn2poly.links import probabilities
 
 
 class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
@@ -189,7 +188,7 @@ class FixedPolynomialClassifier(ClassifierMixin, FixedPolynomial):  # type: igno
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Compute probabilities: (n, n_classes), or of each label (n, n_labels)."""
-        return probabilities(self._raw(X), self._known().link)
+        return self._known().outputs.probabilities(self._raw(X))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Choose the most probable class: (n,); or 0 and 1 for each label (n, n_labels)."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nn2poly.formula.piecewise import PiecewisePolynomial
     from nn2poly.formula.polynomial import Polynomial
 
-FORMAT, VERSION = "nn2poly polynomial", 2
+FORMAT, VERSION = "nn2poly polynomial", 3
 HEADER_FIELDS = ("format", "version", "digest", "body")
 # What only some files have: the inner folder of the arrays.
 HEADER_EXTRAS = ("arrays",)
@@ -322,7 +322,7 @@ def damaged(reason: str) -> StorageError:
 
 
 # How files of older versions are read; see `nn2poly.formula.migrations`.
-OLDER: dict[int, Callable[[Any, GetArray], Document]] = {}
+OLDER: dict[int, Callable[[Any, GetArray], AnyDocument]] = {}
 
 
 def _refuse_constant(name: str) -> Any:

@@ -3,6 +3,9 @@
 Version 1 (nn2poly 0.1) held the names, centre, scale and range of features as they stood, and
 the terms as positions in the graded basis. It knew no columns: every feature is a number, or an
 indicator ``column=level`` by its name.
+
+Version 2 (nn2poly 0.2 while it was made) held columns that knew no holes, and outputs without a
+threshold.
 """
 
 from __future__ import annotations
@@ -13,13 +16,26 @@ from typing import Any
 from nn2poly.algebra.terms import Graded, Terms
 from nn2poly.arguments import check_order
 from nn2poly.cards import FidelityCard
-from nn2poly.formula.document import INDICES, NUMBERS, OLDER, Document, GetArray, damaged, shaped
+from nn2poly.formula.document import (
+    INDICES,
+    NUMBERS,
+    OLDER,
+    AnyDocument,
+    Document,
+    GetArray,
+    damaged,
+    from_body,
+    shaped,
+)
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
 from nn2poly.plain import plain_list, plain_number, plain_object, plain_texts
 from nn2poly.verdicts import grade
 
 ARRAYS = ("coefficients", "center", "scale", "low", "high")
+# What columns and outputs hold since version 3, as it was before.
+COLUMN_SINCE_3 = {"hole": None, "marks": "", "ignores_unseen": False}
+OUTPUTS_SINCE_3 = {"threshold": None, "calibration": None}
 NAMES = ("max_order", "feature_names", "output_names", "classes", "link", "card", "positions")
 
 
@@ -37,6 +53,7 @@ def from_version_1(body: Any, get_array: GetArray) -> Document:
             "classes": body["classes"],
             "link": body["link"],
             "named": True,
+            **OUTPUTS_SINCE_3,
         }
     )
     terms = _terms(inputs.n_features, body["max_order"], body["positions"], get_array)
@@ -76,4 +93,21 @@ def _terms(n_features: int, max_order: Any, positions: Any, get_array: GetArray)
     return basis.at(places)
 
 
+def from_version_2(body: Any, get_array: GetArray) -> AnyDocument:
+    """Read a body of version 2."""
+    return from_body(_since_2(body), get_array)
+
+
+def _since_2(body: Any) -> Any:
+    """Add to a body, and to those of its layers, what version 3 holds."""
+    if not isinstance(body, dict):
+        return body
+    layers = [[_since_2(part) for part in pair] for pair in body.get("layers", [])]
+    inputs, outputs = dict(body["inputs"]), {**body["outputs"], **OUTPUTS_SINCE_3}
+    inputs["columns"] = [{**column, **COLUMN_SINCE_3} for column in inputs["columns"]]
+    changed = {**body, "inputs": inputs, "outputs": outputs}
+    return {**changed, "layers": layers} if "layers" in body else changed
+
+
 OLDER[1] = from_version_1
+OLDER[2] = from_version_2

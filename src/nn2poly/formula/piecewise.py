@@ -198,9 +198,9 @@ class PiecewisePolynomial:
         """Compute probabilities through the link: (n, n_classes), or (n, n_labels)."""
         return predicting.predict_proba(self, X)
 
-    def predict_label(self, X: Any) -> npt.NDArray[Any]:
+    def predict_label(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
         """Choose the most probable class of every row: (n,), or (n, n_labels) of 0 and 1."""
-        return predicting.predict_label(self, X)
+        return predicting.predict_label(self, X, threshold)
 
     def raw_outputs(
         self, X: FloatArray, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None

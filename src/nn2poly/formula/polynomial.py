@@ -324,9 +324,9 @@ class Polynomial:
         """Compute probabilities through the link: (n, n_classes), or (n, n_labels)."""
         return predicting.predict_proba(self, X)
 
-    def predict_label(self, X: Any) -> npt.NDArray[Any]:
+    def predict_label(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
         """Choose the most probable class of every row: (n,), or (n, n_labels) of 0 and 1."""
-        return predicting.predict_label(self, X)
+        return predicting.predict_label(self, X, threshold)
 
     def contributions(self, X: Any) -> FloatArray:
         """Split every prediction into its terms; their sum over terms is the prediction.

@@ -19,7 +19,20 @@ from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
 from nn2poly.inputs.functions import Identity
-from nn2poly.inputs.matrices import as_matrix, matching_names, outside_range, warn_outside
+from nn2poly.inputs.holes import (
+    Hole,
+    LearnedImputer,
+    filled_frame,
+    filled_matrix,
+    missing_name,
+)
+from nn2poly.inputs.matrices import (
+    as_matrix,
+    frame_columns,
+    matching_names,
+    outside_range,
+    warn_outside,
+)
 from nn2poly.plain import (
     plain_count,
     plain_flag,
@@ -28,6 +41,7 @@ from nn2poly.plain import (
     plain_object,
     plain_texts,
 )
+from nn2poly.streams import is_stream
 
 KINDS = ("number", "binary", "factor")
 Range = tuple[float, float]
@@ -51,6 +65,12 @@ class Column:
         One per feature.
     ranges
         One per feature: lowest and highest value that the conversion saw; None if unknown.
+    hole
+        What stands in for a missing value; None where rows with one are refused.
+    marks
+        Of a feature that is 1 where another column has a hole, else 0: that column.
+    ignores_unseen
+        Of a factor: a level that is none of these shows none of them, and is not refused.
 
     Examples
     --------
@@ -64,6 +84,9 @@ class Column:
     features: tuple[str, ...] = ()
     coordinates: tuple[Coordinate, ...] = ()
     ranges: tuple[Range, ...] | None = None
+    hole: Hole | None = None
+    marks: str = ""
+    ignores_unseen: bool = False
 
     def __post_init__(self) -> None:
         check_choice(self.kind, KINDS, name="kind")
@@ -89,10 +112,21 @@ class Column:
         names = [f"{name}={level}" for level in levels] if features is None else features
         return cls(name, "factor", tuple(levels), tuple(names))
 
+    @classmethod
+    def marking(cls, column: str, hole: Hole) -> Column:
+        """Make the feature that is 1 where another column has a hole."""
+        return cls(missing_name(column), "binary", hole=replace(hole, fill=None), marks=column)
+
     @property
     def width(self) -> int:
         """Number of features."""
         return len(self.features)
+
+    @property
+    def is_text(self) -> bool:
+        """Say that the table holds a factor as one column of levels, not as one of 0/1 each."""
+        own = tuple(f"{self.name}={level}" for level in self.levels)
+        return self.kind == "factor" and self.features == own
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data for a file."""
@@ -103,14 +137,17 @@ class Column:
             "features": list(self.features),
             "coordinates": [coordinate.to_dict() for coordinate in self.coordinates],
             "ranges": None if self.ranges is None else [list(pair) for pair in self.ranges],
+            "hole": None if self.hole is None else self.hole.to_dict(),
+            "marks": self.marks,
+            "ignores_unseen": self.ignores_unseen,
         }
 
     @classmethod
     def from_dict(cls, data: Any) -> Column:
         """Rebuild a column from `to_dict`."""
         names = ("name", "kind", "levels", "features", "coordinates", "ranges")
-        fields = plain_object(data, names)
-        ranges = fields["ranges"]
+        fields = plain_object(data, (*names, "hole", "marks", "ignores_unseen"))
+        ranges, hole = fields["ranges"], fields["hole"]
         if not (fields["features"] and fields["coordinates"]):
             raise ValueError("a column has no feature or no coordinate")
         return cls(
@@ -120,6 +157,9 @@ class Column:
             plain_texts(fields["features"]),
             tuple(map(Coordinate.from_dict, plain_list(fields["coordinates"]))),
             None if ranges is None else tuple(map(_range, plain_list(ranges))),
+            None if hole is None else Hole.from_dict(hole),
+            plain_texts([fields["marks"]])[0],
+            plain_flag(fields["ignores_unseen"]),
         )
 
 
@@ -135,6 +175,8 @@ class Inputs:
         For each column the numbers of its features among all; by default one after the other.
     named
         Whether somebody gave the names; default names ``x1 …`` give way to a data frame's.
+    imputers
+        What fills in holes by several columns, while the model is at hand; no file keeps them.
 
     Examples
     --------
@@ -146,6 +188,7 @@ class Inputs:
     columns: tuple[Column, ...]
     places: tuple[tuple[int, ...], ...] = ()
     named: bool = True
+    imputers: tuple[LearnedImputer, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.places:
@@ -251,16 +294,65 @@ class Inputs:
 
     # ---- data ----
 
-    def read(self, X: Any, *, where: str = "X") -> FloatArray:
-        """Turn a table into features (n, p): columns by name, levels of factors as 0 and 1."""
-        levels = self._levels
-        names = matching_names(X, self.feature_names, levels=levels)
+    def read(self, X: Any, *, where: str = "X", allow_nan: bool = False) -> FloatArray:
+        """Turn a table into features (n, p): columns by name, levels of factors as 0 and 1.
+
+        Holes are filled in where the columns know how, else refused, or NaN with ``allow_nan``.
+        """
+        names = matching_names(X, self.table_features, levels=self.levels_of)
+        if self.has_holes:
+            X, names = self._filled(X, names, where), self.feature_names
+        return self._matrix(X, names, where, allow_nan)
+
+    def _filled(self, X: Any, names: tuple[str, ...] | None, where: str) -> Any:
+        """Fill in the holes of a table, read by names or, with None, by position."""
+        if names is not None and frame_columns(X) is not None and not is_stream(X):
+            X = filled_frame(X, self.columns)
+            if not self.imputers:
+                return X
+            X = self._matrix(X, self.feature_names, where, True)
+        else:
+            plain = as_matrix(X, feature_names=None, n_features=None, where=where, allow_nan=True)
+            X = filled_matrix(plain, self.columns, self.places)
+        return self._imputed(X)
+
+    def _imputed(self, features: FloatArray) -> FloatArray:
+        """Let imputers of several columns fill in the rows of features (n, p) with holes."""
+        for imputer in self.imputers:
+            at = [self.feature_names.index(name) for name in imputer.columns]
+            rows = np.isnan(features[:, at]).any(axis=1)
+            if rows.any():
+                features = features.copy()
+                mine = np.ix_(rows, np.array(at))
+                features[mine] = imputer.fill(features[mine])
+        return features
+
+    def _matrix(
+        self, X: Any, names: tuple[str, ...] | None, where: str, allow_nan: bool
+    ) -> FloatArray:
         return as_matrix(
-            X, feature_names=names, n_features=self.n_features, where=where, levels=levels
+            X,
+            feature_names=names,
+            n_features=self.n_features,
+            where=where,
+            allow_nan=allow_nan,
+            levels=self.levels_of,
+            lenient=[column.name for column in self.columns if column.ignores_unseen],
         )
 
     @cached_property
-    def _levels(self) -> dict[str, tuple[str, str]]:
+    def has_holes(self) -> bool:
+        """Say that some column knows what to do with a missing value."""
+        return bool(self.imputers) or any(column.hole is not None for column in self.columns)
+
+    @cached_property
+    def table_features(self) -> tuple[str, ...]:
+        """The features that the user's table brings: all but those that mark holes."""
+        marks = {column.name for column in self.columns if column.marks}
+        return tuple(name for name in self.feature_names if name not in marks)
+
+    @cached_property
+    def levels_of(self) -> dict[str, tuple[str, str]]:
         """Feature → column and level, of those that a column of text may stand for."""
         factors = [column for column in self.columns if column.kind == "factor"]
         return {
@@ -391,8 +483,11 @@ class Inputs:
     def renamed(self, feature_names: Iterable[str]) -> Inputs:
         """Give the same inputs with other names of the features.
 
-        A factor stays one while its features are called ``column=level``.
+        A factor stays one while its features are called ``column=level``. Names of the table's
+        features alone will do: those that mark holes follow.
         """
+        if len(self.table_features) < self.n_features:
+            feature_names = self._with_marks(feature_names)
         names = check_names(feature_names, self.n_features, kind="feature", default_prefix="x")
         columns = []
         for column, places in zip(self.columns, self.places, strict=True):
@@ -401,14 +496,32 @@ class Inputs:
                 columns.append(_renamed_factor(column, mine))
             else:
                 columns.append(replace(column, name=mine[0], features=mine))
-        return replace(self, columns=tuple(columns), named=True)
+        pairs = zip(self.columns, columns, strict=True)
+        called = {old.name: new.name for old, new in pairs if not old.marks}
+        columns = [replace(c, marks=called.get(c.marks, c.marks)) for c in columns]
+        imputers = (
+            replace(one, columns=tuple(called.get(name, name) for name in one.columns))
+            for one in self.imputers
+        )
+        return replace(self, columns=tuple(columns), named=True, imputers=tuple(imputers))
 
-    def grouped(self, columns: Iterable[tuple[Column, tuple[int, ...]]]) -> Inputs:
+    def _with_marks(self, names: Iterable[str]) -> Iterable[str]:
+        """Add the names of the features that mark holes, where those of all others are given."""
+        if not isinstance(names, list | tuple) or len(names) != len(self.table_features):
+            return names
+        called = dict(zip(self.table_features, names, strict=True))
+        marked = {column.name: column.marks for column in self.columns if column.marks}
+        return tuple(
+            called[name] if name in called else missing_name(called.get(marked[name], marked[name]))
+            for name in self.feature_names
+        )
+
+    def grouped(self, groups: Iterable[tuple[Column, tuple[int, ...]]]) -> Inputs:
         """Put features together to columns: pairs of a column and the places of its features.
 
         Their coordinates and ranges stay; features that no pair names stay as they are.
         """
-        given = list(columns)
+        given = list(groups)
         taken = {place for _, places in given for place in places}
         pairs = [
             (column, places)
@@ -416,12 +529,16 @@ class Inputs:
             if taken.isdisjoint(places)
         ]
         ranges = self._ranges()
+        holes = {places: c for c, places in zip(self.columns, self.places, strict=True)}
         for column, places in given:
+            if (was := holes.get(tuple(places))) is not None:
+                column = replace(column, hole=was.hole, marks=was.marks)
             here = None if ranges is None else tuple(ranges[j] for j in places)
             mine = tuple(self.coordinates[j] for j in places)
             pairs.append((replace(column, coordinates=mine, ranges=here), tuple(places)))
         pairs.sort(key=lambda pair: pair[1])
-        return Inputs(tuple(c for c, _ in pairs), tuple(p for _, p in pairs), self.named)
+        columns = tuple(column for column, _ in pairs)
+        return replace(self, columns=columns, places=tuple(places for _, places in pairs))
 
     def select(self, features: Sequence[int]) -> Inputs:
         """Give some features, each as a column of its own."""

@@ -33,6 +33,7 @@ def as_matrix(
     where: str,
     allow_nan: bool = False,
     levels: Levels | None = None,
+    lenient: Container[str] = (),
 ) -> NDArray[np.float64]:
     """Turn a table of numbers into a C-contiguous float64 matrix, or say why it cannot be one.
 
@@ -52,6 +53,8 @@ def as_matrix(
         Let NaN through. Infinities are refused either way.
     levels
         Column and level of the features that are indicators of one, where that is known.
+    lenient
+        Columns of which a level that is not known is no level at all, and not refused.
 
     Returns
     -------
@@ -87,7 +90,9 @@ def as_matrix(
         _check_width(matrix.shape[1], n_features, where)
         names: Sequence[object] = feature_names or range(matrix.shape[1])
     else:
-        matrix, names = _frame_matrix(X, labels, feature_names, n_features, where, levels or {})
+        matrix, names = _frame_matrix(
+            X, labels, feature_names, n_features, where, levels or {}, lenient
+        )
     _check_finite(matrix, names, allow_nan, where)
     return matrix
 
@@ -253,6 +258,7 @@ def _frame_matrix(
     n_features: int | None,
     where: str,
     levels: Levels,
+    lenient: Container[str],
 ) -> tuple[NDArray[np.float64], list[str]]:
     """Give the matrix, and for each of its columns the column of the frame that it comes from."""
     if not len(frame):
@@ -273,7 +279,7 @@ def _frame_matrix(
         else:
             factors.setdefault(j, {})[level] = k
     for j, places in factors.items():
-        _mark_levels(matrix, places, columns[j], labels[j], where)
+        _mark_levels(matrix, places, columns[j], labels[j], where, labels[j] in lenient)
     return matrix, [labels[j] for j, _ in sources]
 
 
@@ -293,17 +299,25 @@ def _source(name: str, columns: Container[str], levels: Levels) -> tuple[str, st
 
 
 def _mark_levels(
-    matrix: NDArray[np.float64], places: dict[str, int], column: Any, label: str, where: str
+    matrix: NDArray[np.float64],
+    places: dict[str, int],
+    column: Any,
+    label: str,
+    where: str,
+    lenient: bool,
 ) -> None:
     """Set the indicator of every row's level to 1, of all levels to NaN where it is missing.
 
-    ``places`` maps each level to its column of the matrix.
+    ``places`` maps each level to its column of the matrix. A lenient column shows no level where
+    its value is missing or not known.
     """
     values = np.asarray(column.to_numpy()).tolist()
     found = (places[t] if (t := str(v)) in places else _other_place(v, places) for v in values)
     place = np.fromiter(found, dtype=np.intp, count=len(values))
     known = np.flatnonzero(place >= 0)
     matrix[known, place[known]] = 1.0
+    if lenient:
+        return
     missing, strange = _is_missing(column, values), place < 0
     matrix[np.ix_(np.flatnonzero(strange & missing), np.array([*places.values()]))] = np.nan
     if rows := np.flatnonzero(strange & ~missing).tolist():
@@ -410,7 +424,10 @@ def _check_finite(
         f"in {'column' if len(places) == 1 else 'columns'} {listed(places)}"
     )
     expected = "finite numbers"
-    remedy = "fill them in as in training (an imputer is not part of it), or drop those rows"
+    remedy = (
+        "fill them in as in training, or drop those rows; an imputer inside the pipeline that is "
+        "converted fills them by itself"
+    )
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
 

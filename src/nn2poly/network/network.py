@@ -273,9 +273,9 @@ class Network:
         raw = np.concatenate(parts)
         return raw[:, 0] if self.n_outputs == 1 else raw
 
-    def check_data(self, X: Any, where: str = "X") -> FloatArray:
+    def check_data(self, X: Any, where: str = "X", *, allow_nan: bool = False) -> FloatArray:
         """Check a table of inputs and turn it into features: (n, p)."""
-        return self.inputs.read(X, where=where)
+        return self.inputs.read(X, where=where, allow_nan=allow_nan)
 
     def to_working(self, X: FloatArray) -> FloatArray:
         """Change raw features (n, p) to working coordinates."""

@@ -15,8 +15,7 @@ from nn2poly.inputs import Inputs
 from nn2poly.inputs.forms import TableForm
 from nn2poly.network.asking import asking_function, read_answer
 from nn2poly.network.network import Network
-from nn2poly.network.readers.class_names import output_names
-from nn2poly.outputs import Outputs
+from nn2poly.outputs import Outputs, output_names
 
 # Rows of one call: enough for a model to work at its speed (taste).
 BATCH_ROWS = 16_384
@@ -93,9 +92,9 @@ class Oracle:
         """Number of outputs."""
         return self.outputs.count
 
-    def check_data(self, X: Any, where: str = "X") -> FloatArray:
+    def check_data(self, X: Any, where: str = "X", *, allow_nan: bool = False) -> FloatArray:
         """Check a table of inputs and turn it into features: (n, p)."""
-        return self.inputs.read(X, where=where)
+        return self.inputs.read(X, where=where, allow_nan=allow_nan)
 
     def predict(self, X: Any) -> FloatArray:
         """Ask the function, and give raw outputs (before the link): (n,) or (n, n_outputs)."""

@@ -9,7 +9,8 @@ import numpy as np
 from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.compared import comparable
-from nn2poly.assess.fidelity import Approximation, check_pair, check_polynomial, mean_r2, rows_of
+from nn2poly.assess.fidelity import Approximation, check_pair, check_polynomial, mean_r2
+from nn2poly.inputs import read_either
 from nn2poly.plots.labels import plain, shorten
 from nn2poly.plots.layout import Panels, describe, panels, result, tidy
 from nn2poly.plots.style import BLUE, GREY, ORANGE, SMALL_SIZE, shades, styled
@@ -74,7 +75,7 @@ def diagonal(
     check_polynomial(poly, "diagonal")
     network = comparable(model, poly.inputs, poly.outputs, X)
     check_pair(network, poly, "diagonal")
-    rows = rows_of(X, network, poly)
+    rows = read_either(X, poly.inputs, network.inputs)
     outputs = chosen_outputs(output, poly.output_names)
     truth = network.predict(rows).reshape(len(rows), -1)
     guess = poly.outputs_by_order(rows)[-1]
