@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from html import escape
-from math import isnan
+from math import isfinite
 from typing import Any
 
 from nn2poly.arguments import plural
-from nn2poly.plain import plain_record
+from nn2poly.plain import plain_mapping, plain_record
 from nn2poly.tables import Table
 from nn2poly.verdicts import Region, Verdict, agreement_text
 
@@ -219,7 +219,7 @@ class FidelityCard:
         return [table for table in sections if len(table)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data for a file; NaN becomes None."""
+        """Give plain data for a file; NaN and infinite numbers become None."""
         return dict(_plain({**asdict(self), "verdict": self.verdict.to_dict()}))
 
     @classmethod
@@ -246,9 +246,7 @@ class FidelityCard:
 
 
 def _per_output(data: Any) -> dict[str, OutputFidelity]:
-    if not isinstance(data, dict):
-        raise ValueError("the outputs of a card have no names")
-    found = {name: plain_record(OutputFidelity, value) for name, value in data.items()}
+    found = {k: plain_record(OutputFidelity, v) for k, v in plain_mapping(data).items()}
     if any(len(output.quantiles) != len(QUANTILES) for output in found.values()):
         raise ValueError(f"an output of a card has not {len(QUANTILES)} quantiles")
     return found
@@ -256,9 +254,8 @@ def _per_output(data: Any) -> dict[str, OutputFidelity]:
 
 def _guarantee(card: dict[str, Any], data: Any) -> Guarantee:
     """Read a guarantee; the first files did not say there whether rows were held out."""
-    if not isinstance(data, dict):
-        raise ValueError("the guarantee of a card is no object")
-    return plain_record(Guarantee, {"held_out": card.get("held_out") or None, **data})
+    held_out = card.get("held_out") or None
+    return plain_record(Guarantee, {"held_out": held_out, **plain_mapping(data)})
 
 
 def _check_shares(card: FidelityCard) -> None:
@@ -352,4 +349,5 @@ def _plain(value: Any) -> Any:
         return {key: _plain(v) for key, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    return None if isinstance(value, float) and isnan(value) else value
+    # An error that overflowed is no more known than one that is not a number.
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -25,6 +25,19 @@ def plain_object(data: Any, fields: Collection[str]) -> dict[str, Any]:
     return data
 
 
+def plain_mapping(data: Any) -> dict[str, Any]:
+    """Refuse anything but an object.
+
+    Examples
+    --------
+    >>> plain_mapping({"a": 1})
+    {'a': 1}
+    """
+    if not isinstance(data, dict):
+        raise ValueError(f"{type(data).__name__} in the place of an object")
+    return data
+
+
 def plain_list(data: Any) -> list[Any]:
     """Refuse anything but a list: a text would be read letter by letter.
 
@@ -160,9 +173,7 @@ def _read(hint: Any, data: Any) -> Any:
 
 
 def _read_mapping(hint: Any, data: Any) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise ValueError(f"{type(data).__name__} in the place of an object")
-    return {name: _read(hint, value) for name, value in data.items()}
+    return {name: _read(hint, value) for name, value in plain_mapping(data).items()}
 
 
 def _read_tuple(hints: tuple[Any, ...], data: list[Any]) -> tuple[Any, ...]:

@@ -375,3 +375,17 @@ def test_a_formula_with_regions_is_compared_as_a_whole():
     assert card.r2 > n2p.fidelity(net, n2p.convert(net, 1, data=X), X).r2
     assert len(card.per_order) == 2
     assert card.n_rows == 400
+
+
+@pytest.mark.filterwarnings("ignore:.*(overflow|invalid value):RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
+def test_one_cell_near_the_largest_float_does_not_hide_that_the_output_varies(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    net = n2p.Network([n2p.Layer([[1.0], [2.0]], [0.1], "relu"), n2p.Layer([[1.0]])])
+    poly = n2p.convert(net, 2, data=X)
+    X[3, 0] = 1e308
+    card = n2p.fidelity(net, poly, X)
+    assert card.verdict.grade == "not faithful"
+    assert np.isfinite(card.r2)
+    assert np.isfinite(card.rmse)

@@ -171,7 +171,7 @@ def make_card(
         n_rows=len(X),
         held_out=bool(held_out),
         r2=r2,
-        rmse=float(np.sqrt(np.mean(error**2))),
+        rmse=_rmse(error),
         max_error=float(np.max(np.abs(error))),
         agreement=agreement,
         probability_error=difference,
@@ -234,17 +234,30 @@ def _level_r2(truth: FloatArray, guess: FloatArray) -> float:
 
 
 def _r2(truth: FloatArray, error: FloatArray) -> float:
+    top = max(float(np.max(np.abs(truth))), float(np.max(np.abs(error))))
+    if 1e100 < top < np.inf:  # squares, and sums of many, would overflow
+        truth, error = truth / top, error / top
     spread = float(np.sum((truth - truth.mean()) ** 2))
     # A spread at the level of rounding is no spread: R² would be noise.
     floor = len(truth) * (8 * np.finfo(float).eps * float(np.max(np.abs(truth)))) ** 2
-    return 1.0 - float(error @ error) / spread if spread > floor else float("nan")
+    if not spread > floor:
+        return float("nan")
+    return max(1.0 - float(error @ error) / spread, -float(np.finfo(float).max))
+
+
+def _rmse(error: FloatArray) -> float:
+    """Give the root of the mean square, also where the squares would overflow."""
+    top = float(np.max(np.abs(error)))
+    if not 1e100 < top < np.inf:
+        return float(np.sqrt(np.mean(error**2)))
+    return top * float(np.sqrt(np.mean((error / top) ** 2)))
 
 
 def _output(truth: FloatArray, error: FloatArray, numbers: npt.NDArray[np.intp]) -> OutputFidelity:
     size = np.abs(error)
     return OutputFidelity(
         r2=_r2(truth, error),
-        rmse=float(np.sqrt(np.mean(error**2))),
+        rmse=_rmse(error),
         max_error=float(np.max(size)),
         worst_row=int(numbers[np.argmax(size)]),
         spread=float(np.ptp(truth)),

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.errors import StorageError
+from nn2poly.files import open_regular
 from nn2poly.formula.document import (
     AnyDocument,
     Header,
@@ -36,11 +37,15 @@ from nn2poly.formula.document import (
 )
 from nn2poly.formula.folders import ARRAYS, MANIFEST
 from nn2poly.memory import available_bytes, human_bytes
+from nn2poly.plain import plain_object
 
 # Bytes that are read or written at a time, and the size from which a file is mapped: below, a
 # read is as quick (taste).
 PIECE_BYTES = 8 * 2**20
 MAPPED_FROM = 2**20
+# Memory that JSON takes while it is read, in times of its text (measured: lists of empty lists
+# take 29 times, numbers 8).
+JSON_TIMES = 30
 # The maps whose content `load` has checked: they need not be read again to be trusted.
 _checked: WeakSet[mmap.mmap] = WeakSet()
 
@@ -129,12 +134,14 @@ def _pieces(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
 
 def read_npz(source: Path) -> AnyDocument:
     """Read an archive into memory."""
-    with zipfile.ZipFile(source) as archive:
+    with open_regular(source) as file, zipfile.ZipFile(file) as archive:
         infos = archive.infolist()
         count = len(infos) - 1
         if archive.namelist() != ["header.npy", *(f"a{k}.npy" for k in range(count))]:
             raise damaged("it does not hold the members of the format")
         _check_size(sum(info.file_size for info in infos))
+        if sum(info.file_size for info in infos) > os.fstat(file.fileno()).st_size:
+            raise damaged("its members overlap: together they are longer than the file")
         if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
             raise damaged("it is compressed, which the format is not")
         with archive.open(infos[0]) as member:
@@ -147,7 +154,7 @@ def read_npz(source: Path) -> AnyDocument:
             with archive.open(info) as member:
                 arrays.append(_read_array(member, info.file_size, digest))
     check_digest(digest, header.expected)
-    return from_body(header.body, _getter(arrays), header.version)
+    return _document(header, arrays)
 
 
 def read_folder(folder: Path) -> AnyDocument:
@@ -156,12 +163,12 @@ def read_folder(folder: Path) -> AnyDocument:
     When a writer replaces the content meanwhile, the arrays of the old one may be gone: the
     manifest tells, and the new content is read.
     """
-    manifest = (folder / MANIFEST).read_bytes()
+    manifest = read_text(folder / MANIFEST)
     while True:
         try:
             return _read_content(folder, manifest)
         except (StorageError, OSError):
-            newer = (folder / MANIFEST).read_bytes()
+            newer = read_text(folder / MANIFEST)
             if newer == manifest:
                 raise
             manifest = newer
@@ -175,12 +182,19 @@ def _read_content(folder: Path, manifest: bytes) -> AnyDocument:
         raise damaged("it does not hold the files of the format")
     digest, arrays = header.begin_digest(), []
     for path in files:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             large = size >= MAPPED_FROM
             arrays.append((_map if large else _read_array)(file, size, digest))
     check_digest(digest, header.expected)
-    return from_body(header.body, _getter(arrays), header.version)
+    return _document(header, arrays)
+
+
+def read_text(path: Path) -> bytes:
+    """Read a file of JSON whole, if memory can hold what it becomes."""
+    with open_regular(path) as file:
+        _check_size(JSON_TIMES * os.fstat(file.fileno()).st_size)
+        return file.read()
 
 
 def _place_of_arrays(folder: Path, header: Header) -> Path:
@@ -207,7 +221,7 @@ def map_npz(source: Path) -> AnyDocument:
                 else:
                     begin = _member_begin(source, info.header_offset)
                     arrays.append(_mapped(source, shape, dtype, begin + reader.done))
-    return from_body(read_header(head.tobytes()).body, _getter(arrays))
+    return _document(read_header(head.tobytes()), arrays)
 
 
 def _member_begin(source: Path, header_offset: int) -> int:
@@ -218,16 +232,23 @@ def _member_begin(source: Path, header_offset: int) -> int:
     return header_offset + 30 + int(name) + int(extra)
 
 
-def _getter(arrays: list[Any]) -> Any:
+def _document(header: Header, arrays: list[Any]) -> AnyDocument:
+    """Put the arrays into the places of the body that name them; each must have one."""
+    used = set()
+
     def get(value: Any, dtype: str) -> Any:
-        place = value["array"]
+        place = plain_object(value, ("array",))["array"]
         if type(place) is not int or place not in range(len(arrays)):
             raise damaged("an array is missing")
         if arrays[place].dtype != np.dtype(dtype):
             raise damaged("an array is of another type than the format's")
+        used.add(place)
         return arrays[place]
 
-    return get
+    document = from_body(header.body, get, header.version)
+    if len(used) < len(arrays):
+        raise damaged("an array belongs to nothing")
+    return document
 
 
 def _check_size(n_bytes: int) -> None:

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.errors import StorageError
-from nn2poly.files import replacing, unwritten, write_whole
+from nn2poly.files import open_regular, replacing, unwritten, write_whole
 from nn2poly.formula import archives, migrations  # noqa: F401  (older versions register)
 from nn2poly.formula.document import (
     INDICES,
@@ -160,7 +160,9 @@ def load(path: str | Path) -> AnyDocument:
     try:
         if is_folder:
             return archives.read_folder(source)
-        return archives.read_npz(source) if data == b"PK" else _from_json(source.read_bytes())
+        return (
+            archives.read_npz(source) if data == b"PK" else _from_json(archives.read_text(source))
+        )
     except (StorageError, *MALFORMED) as error:
         cause = error if isinstance(error, StorageError) else damaged(_reason(error))
         raise StorageError(
@@ -179,7 +181,7 @@ def map_large(path: str | Path) -> AnyDocument:
 
 
 def _start(source: Path) -> bytes:
-    with source.open("rb") as file:
+    with open_regular(source) as file:
         return file.read(2)
 
 

@@ -64,6 +64,10 @@ class Layer:
         extra = {_source(k): _real_array(v, 2, f"skip from {k}") for k, v in (skips or {}).items()}
         set_field(self, "skips", MappingProxyType(extra))
 
+    def __reduce__(self) -> tuple[type[Layer], tuple[object, ...]]:
+        # Copies and pickles (joblib sends them) are made anew: the view of `skips` has neither.
+        return Layer, (self.weights, self.bias, self.activation, dict(self.skips))
+
     @property
     def n_inputs(self) -> int:
         """Width of the layer before."""
