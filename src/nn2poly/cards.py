@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from html import escape
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any
 
 from nn2poly.arguments import plural

@@ -145,6 +145,7 @@ def test_an_estimator_without_a_polynomial_knows_no_features():
 TRUSTED = [
     "nn2poly.cards.FidelityCard",
     "nn2poly.cards.Guarantee",
+    "nn2poly.cards.LabelFidelity",
     "nn2poly.cards.OutputFidelity",
     "nn2poly.cards.Region",
     "nn2poly.verdicts.Distance",

@@ -105,8 +105,8 @@ def target_scores(
         return None
     guesses = [np.asarray(network.predict(X)), np.asarray(poly.predict(X))]
     guesses = [raw.reshape(len(raw), -1) for raw in guesses]
-    if network.link != "identity":
-        chosen = [network.outputs.labels(raw) for raw in guesses]
+    if poly.link != "identity":
+        chosen = [poly.outputs.labels(raw) for raw in guesses]
         truth = np.array([level_text(value) for value in target.tolist()])
         if chosen[0].ndim != 1:
             return None
@@ -120,6 +120,14 @@ def target_scores(
         return None
     r2 = [1 - float(np.sum((truth - raw[:, 0]) ** 2)) / spread for raw in guesses]
     return {"measure": "R2", "network": r2[0], "polynomial": r2[1]}
+
+
+def known_labels(poly: Explicit, target: pd.Series | None) -> pd.Series | None:
+    """Give the target where it holds classes of a classifier, for its card."""
+    if target is None or poly.link == "identity" or (poly.link == "sigmoid" and poly.n_outputs > 1):
+        return None
+    classes = {level_text(c) for c in poly.classes or range(max(2, poly.n_outputs))}
+    return target if {level_text(value) for value in target.tolist()} <= classes else None
 
 
 def scores_text(scores: dict[str, Any] | None, name: str | None) -> tuple[str, ...]:
@@ -153,6 +161,7 @@ def describe(poly: Explicit) -> dict[str, Any]:
         "outputs": list(poly.output_names),
         "classes": None if poly.classes is None else list(poly.classes),
         "link": poly.link,
+        "threshold": poly.outputs.threshold,
         "bounds": poly.inputs.bounds(),
     }
 

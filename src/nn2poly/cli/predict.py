@@ -12,7 +12,7 @@ from nn2poly.arguments import plural
 from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
-from nn2poly.cli.options import DataOption, Force, PolyArgument, TableOptions
+from nn2poly.cli.options import DataOption, Force, PolyArgument, TableOptions, Threshold
 from nn2poly.cli.polynomials import load_polynomial
 from nn2poly.cli.tablefiles import read_table
 from nn2poly.cli.targets import check_target
@@ -52,7 +52,8 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Probabilities of the classes, P(class).")
     ] = False,
-    label: Annotated[bool, typer.Option("--label", help="The most probable class.")] = False,
+    label: Annotated[bool, typer.Option("--label", help="The class that is chosen.")] = False,
+    threshold: Threshold = None,
     rule: Annotated[
         bool, typer.Option("--rule", help="The region of each row, and its rule in words.")
     ] = False,
@@ -80,6 +81,8 @@ def predict(
     with progress(3) as step:
         step("reading the polynomial")
         polynomial = load_polynomial(poly)
+        if threshold is not None:
+            polynomial = polynomial.with_threshold(threshold)
         step("reading the data")
         frame, _ = read_table(data, table)
         kept = _kept(frame, list(dict.fromkeys(keep or ())))

@@ -125,7 +125,8 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Compute probabilities: (n, n_classes), or of each label (n, n_labels)."""
-        return self.polynomial_.outputs.probabilities(self._raw(X))
+        raw = self._raw(X)
+        return self.polynomial_.outputs.probabilities(raw)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Choose the most probable class: (n,); or 0 and 1 for each label (n, n_labels)."""

@@ -263,6 +263,14 @@ class PiecewisePolynomial:
 
     # ---- the same formula, but for … ----
 
+    def with_threshold(self, threshold: float) -> PiecewisePolynomial:
+        """Give the same formula with another probability of the second class that is enough.
+
+        Labels, cards, reports and exports then go by it; ``outputs.threshold`` tells it.
+        """
+        parts = tuple(part.with_threshold(threshold) for part in self.polynomials)
+        return replace(self, polynomials=parts)
+
     def rebase(
         self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0
     ) -> PiecewisePolynomial:

@@ -407,6 +407,13 @@ class Polynomial:
         places = ranking.top_places(self, check_count(n, where="n"), column)
         return display.ranked(self, places)
 
+    def with_threshold(self, threshold: float) -> Polynomial:
+        """Give the same formula with another probability of the second class that is enough.
+
+        Labels, cards, reports and exports then go by it; ``outputs.threshold`` tells it.
+        """
+        return replace(self, outputs=replace(self.outputs, threshold=threshold))
+
     def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
         """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.
 

@@ -7,7 +7,7 @@ number that enters the algebra: a column is one feature, a factor one indicator 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -69,6 +69,8 @@ class Column:
         What stands in for a missing value; None where rows with one are refused.
     marks
         Of a feature that is 1 where another column has a hole, else 0: that column.
+    is_text
+        Of a factor: the table holds it as one column of levels, not as one of 0/1 for each.
     ignores_unseen
         Of a factor: a level that is none of these shows none of them, and is not refused.
 
@@ -86,6 +88,7 @@ class Column:
     ranges: tuple[Range, ...] | None = None
     hole: Hole | None = None
     marks: str = ""
+    is_text: bool = False
     ignores_unseen: bool = False
 
     def __post_init__(self) -> None:
@@ -122,12 +125,6 @@ class Column:
         """Number of features."""
         return len(self.features)
 
-    @property
-    def is_text(self) -> bool:
-        """Say that the table holds a factor as one column of levels, not as one of 0/1 each."""
-        own = tuple(f"{self.name}={level}" for level in self.levels)
-        return self.kind == "factor" and self.features == own
-
     def to_dict(self) -> dict[str, Any]:
         """Give plain data for a file."""
         return {
@@ -139,6 +136,7 @@ class Column:
             "ranges": None if self.ranges is None else [list(pair) for pair in self.ranges],
             "hole": None if self.hole is None else self.hole.to_dict(),
             "marks": self.marks,
+            "is_text": self.is_text,
             "ignores_unseen": self.ignores_unseen,
         }
 
@@ -146,20 +144,21 @@ class Column:
     def from_dict(cls, data: Any) -> Column:
         """Rebuild a column from `to_dict`."""
         names = ("name", "kind", "levels", "features", "coordinates", "ranges")
-        fields = plain_object(data, (*names, "hole", "marks", "ignores_unseen"))
-        ranges, hole = fields["ranges"], fields["hole"]
-        if not (fields["features"] and fields["coordinates"]):
+        found = plain_object(data, (*names, "hole", "marks", "is_text", "ignores_unseen"))
+        ranges, hole = found["ranges"], found["hole"]
+        if not (found["features"] and found["coordinates"]):
             raise ValueError("a column has no feature or no coordinate")
         return cls(
-            plain_texts([fields["name"]])[0],
-            fields["kind"],
-            plain_texts(fields["levels"]),
-            plain_texts(fields["features"]),
-            tuple(map(Coordinate.from_dict, plain_list(fields["coordinates"]))),
+            plain_texts([found["name"]])[0],
+            found["kind"],
+            plain_texts(found["levels"]),
+            plain_texts(found["features"]),
+            tuple(map(Coordinate.from_dict, plain_list(found["coordinates"]))),
             None if ranges is None else tuple(map(_range, plain_list(ranges))),
             None if hole is None else Hole.from_dict(hole),
-            plain_texts([fields["marks"]])[0],
-            plain_flag(fields["ignores_unseen"]),
+            plain_texts([found["marks"]])[0],
+            plain_flag(found["is_text"]),
+            plain_flag(found["ignores_unseen"]),
         )
 
 
@@ -198,6 +197,10 @@ class Inputs:
         if found != list(range(len(found))) or not all(fits):
             raise InvalidInputError("The places of the features do not fit the columns.")
         check_names(self.feature_names, kind="feature", default_prefix="x")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed once: reading rows changes nothing that is compared."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @classmethod
     def of(
@@ -574,13 +577,13 @@ class Inputs:
     @classmethod
     def from_dict(cls, data: Any) -> Inputs:
         """Rebuild inputs from `to_dict`."""
-        fields = plain_object(data, ("columns", "places", "named"))
-        columns = tuple(map(Column.from_dict, plain_list(fields["columns"])))
-        parts = map(plain_list, plain_list(fields["places"]))
+        found = plain_object(data, ("columns", "places", "named"))
+        columns = tuple(map(Column.from_dict, plain_list(found["columns"])))
+        parts = map(plain_list, plain_list(found["places"]))
         places = tuple(tuple(map(plain_count, part)) for part in parts)
         if not places:
             raise ValueError("the columns have no places")
-        return cls(columns, places, plain_flag(fields["named"]))
+        return cls(columns, places, plain_flag(found["named"]))
 
 
 def _renamed_factor(column: Column, names: tuple[str, ...]) -> Column:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.compared import comparable
-from nn2poly.assess.fidelity import check_pair, make_card
+from nn2poly.assess.fidelity import fidelity
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import TooManyTermsError
 from nn2poly.formula import piecewise_display
@@ -18,7 +18,7 @@ from nn2poly.formula.display import facts
 from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import Inputs
+from nn2poly.inputs import Inputs, level_text
 from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.outputs import Outputs
 from nn2poly.plots.column_values import column_moves
@@ -191,9 +191,18 @@ def _measure(poly: Explicit, model: Any, rows: Rows, X: Any) -> Measured:
     if model is None:
         return Measured(rows, guess, None, None)
     network = comparable(model, poly.inputs, poly.outputs, X)
-    check_pair(network, evaluated, "report")
-    card = numbered_as_given(make_card(network, evaluated, rows.X), rows.index)
+    card = fidelity(network, evaluated, rows.X, _known_labels(poly, rows.y))
+    card = numbered_as_given(card, rows.index)
     return Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
+
+
+def _known_labels(poly: Explicit, y: Any) -> Any:
+    """Give true labels that are all classes of one label a row; others are judged elsewhere."""
+    several = poly.link == "sigmoid" and poly.n_outputs > 1
+    if y is None or poly.link == "identity" or several or y.ndim != 1:
+        return None
+    classes = {level_text(c) for c in poly.classes or range(max(2, poly.n_outputs))}
+    return y if {level_text(value) for value in y.tolist()} <= classes else None
 
 
 def _payload(

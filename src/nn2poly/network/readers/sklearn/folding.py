@@ -203,7 +203,7 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
             rows.append(block)
             factor = Column.factor(name, raw.levels[j])
             hole, lenient = raw.level_holes.get(j), j in raw.lenient
-            columns.append(replace(factor, hole=hole, ignores_unseen=lenient))
+            columns.append(replace(factor, hole=hole, is_text=True, ignores_unseen=lenient))
         if marks is not None and marks[j].any():
             rows.append(marks[j : j + 1])
             columns.append(Column.marking(name, Hole(code=raw.marks[j])))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from nn2poly.inputs.holes import Mark
 from nn2poly.network.builder import Value, concatenate
 
 if TYPE_CHECKING:
-    from nn2poly.network.readers.sklearn.folding import Step, Table
+    from nn2poly.network.readers.sklearn.folding import RawColumns, Step, Table
 
 # Sources of a table's value, see `folding`: the raw columns as numbers, the marks of their holes.
 NUMBERS, MARKS = 0, -1
@@ -49,7 +50,7 @@ def learned_imputer(step: Step, table: Table) -> Table:
         raise step.refuse("fills in columns that another step has computed or filled in")
     places = [cell.origin for cell in cells if cell.origin is not None]
     slopes = table.value.matrices[NUMBERS][places, range(len(places))]
-    table.known.imputers.append((step.name, model, places, kept, slopes, table.value.bias))
+    table.known.imputers.append((step.name, places, model, kept, slopes, table.value.bias))
     done = tuple(replace(cell, origin=None) for cell in table.cells)
     return _beside(replace(table, cells=done).columns(kept), _marked(step, table, code))
 
@@ -69,33 +70,26 @@ def hole_code(step: Step) -> Mark:
     return float(value)
 
 
-def fill_with(known: Any) -> list[Any]:
-    """Give what fills in raw columns, by imputers that are models themselves: see `Learned`."""
-    return [_learned(*entry) for entry in known.imputers]
+def fill_with(known: RawColumns) -> list[tuple[str, list[int], Any]]:
+    """Give the name, the raw columns and the function of each imputer that is a model itself."""
+    return [(name, places, partial(_fill, *rest)) for name, places, *rest in known.imputers]
 
 
-def _learned(
-    name: str,
-    model: Any,
-    places: list[int],
-    kept: list[int],
-    slopes: FloatArray,
-    shift: FloatArray,
-) -> tuple[str, list[int], Any]:
-    def fill(values: FloatArray) -> FloatArray:
-        given = values * slopes + shift
-        names = getattr(model, "feature_names_in_", None)
-        if names is not None:  # a model that was fitted on a frame warns about arrays
-            import pandas
+def _fill(
+    model: Any, kept: list[int], slopes: FloatArray, shift: FloatArray, values: FloatArray
+) -> FloatArray:
+    """Fill in raw columns (n, m) by a model of these columns after a scaler."""
+    given: Any = values * slopes + shift
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:  # a model that was fitted on a frame warns about arrays
+        import pandas
 
-            given = pandas.DataFrame(given, columns=names)
-        result = values.copy()
-        made = np.asarray(model.transform(given), dtype=np.float64)[:, : len(kept)]
-        filled = (made - shift[kept]) / slopes[kept]
-        result[:, kept] = np.where(np.isnan(values[:, kept]), filled, values[:, kept])
-        return result
-
-    return name, places, fill
+        given = pandas.DataFrame(given, columns=names)
+    result = values.copy()
+    made = np.asarray(model.transform(given), dtype=np.float64)[:, : len(kept)]
+    filled = (made - shift[kept]) / slopes[kept]
+    result[:, kept] = np.where(np.isnan(values[:, kept]), filled, values[:, kept])
+    return result
 
 
 def _is_kept(model: Any, fill: Any) -> bool:
