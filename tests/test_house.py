@@ -25,7 +25,7 @@ MODULES = sorted(path for folder in FOLDERS.values() for path in folder.rglob("*
 # every room may import itself.
 GROUND = {
     *("arguments", "arrays", "cards", "files", "inputs", "links", "memory", "outputs", "plain"),
-    *("streams", "tables", "verdicts"),
+    *("sampling", "streams", "tables", "verdicts"),
 }
 BASE = {"errors", "ground"}
 CORE = {"algebra", "network", "formula", "assess", "conversion"}

@@ -11,14 +11,27 @@ import numpy.typing as npt
 from nn2poly.arguments import real_array
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.dask_rows import dask_sample
-from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, LocalSample, Rows, Sample, chunks
+from nn2poly.conversion.folds import (
+    MIN_ROWS_TO_HOLD_OUT,
+    LocalSample,
+    Rows,
+    Sample,
+    chunks,
+    local_sample,
+    numbering,
+)
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import frame_columns
 from nn2poly.network.network import Network
+from nn2poly.sampling import Keys, distinct, group_keys, row_keys
 from nn2poly.streams import is_dask, open_stream
 
 # Batches are kept in memory up to so many numbers, 256 MB; above, every step walks them again.
 GATHERED_NUMBERS = 2**25
+# Groups below which none can be kept for the card while others are fitted and chosen on.
+MIN_GROUPS = 5
+# Rows of which few are different, or in few groups, up to which a conversion is repeated (taste).
+FEW_TO_REPEAT = 5_000
 
 
 def named_network(
@@ -33,7 +46,14 @@ def named_network(
     return network.named(feature_names, output_names)
 
 
-def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None) -> Sample:
+def read_sample(
+    data: Any,
+    network: Network,
+    sample_weight: npt.ArrayLike | None,
+    groups: npt.ArrayLike | None = None,
+    *,
+    hold_out_from: int = MIN_ROWS_TO_HOLD_OUT,
+) -> Sample:
     """Turn what the user passed as data into a sample.
 
     Parameters
@@ -45,37 +65,72 @@ def read_sample(data: Any, network: Network, sample_weight: npt.ArrayLike | None
         (X, weights).
     sample_weight
         Array (n,) of weights for the rows of an array or frame.
+    groups
+        Array (n,): rows of one group are on one side of every split; None for equal rows alone.
+    hold_out_from
+        Different rows, or groups, from which on some of them are kept for the card.
 
     Returns
     -------
     Sample
     """
     if is_dask(data):
-        _check_no_weights(sample_weight)
-        return dask_sample(data, network)
+        _check_table_only(sample_weight, "sample_weight")
+        _check_table_only(groups, "groups")
+        return dask_sample(data, network, hold_out_from)
     stream = open_stream(data)
     if stream is not None or _is_batches(data):
         batches = data if stream is None else stream
-        _check_no_weights(sample_weight)
+        _check_table_only(sample_weight, "sample_weight")
+        _check_table_only(groups, "groups")
         gathered = _gathered(batches, network)
         if gathered is None:
-            return LocalSample(Rows(lambda: _checked_batches(batches, network), hold_out=True))
+            numbers = numbering(next(_checked_batches(batches, network))[0])
+            return LocalSample(
+                Rows(lambda: _checked_batches(batches, network), hold_out=True, numbers=numbers)
+            )
         X, weights = gathered
     else:
         X = network.check_data(data, where="data")
         weights = _weights(sample_weight, len(X), "sample_weight")
         if not weights.any():
             raise _no_weight("sample_weight")
-    enough = bool(np.count_nonzero(weights) >= MIN_ROWS_TO_HOLD_OUT)
-    return LocalSample(Rows(lambda: chunks(X, weights), enough))
+    keys = _keys(X, weights, groups)
+    if len(X) > FEW_TO_REPEAT:
+        hold_out_from = MIN_ROWS_TO_HOLD_OUT
+    if groups is not None and hold_out_from == MIN_ROWS_TO_HOLD_OUT:
+        hold_out_from = MIN_GROUPS
+    return local_sample(X, weights, keys, hold_out_from=hold_out_from)
 
 
-def _check_no_weights(sample_weight: npt.ArrayLike | None) -> None:
-    if sample_weight is not None:
-        raise InvalidInputError(
-            "sample_weight goes with an array or a data frame.",
-            remedy="with batches, let each one be a pair (X, weights)",
-        )
+def _keys(X: FloatArray, weights: FloatArray, groups: npt.ArrayLike | None) -> Keys:
+    """Give the keys (n,) that rows are split by: their groups, or what they hold."""
+    if groups is not None:
+        keys = group_keys(groups, len(X))
+        if distinct(keys[weights > 0]) < MIN_GROUPS:
+            raise InvalidInputError(
+                "There are too few groups to keep some of them for the card.",
+                where="groups",
+                expected=f"{MIN_GROUPS} groups with a positive weight at least",
+                found=str(distinct(keys[weights > 0])),
+                remedy="leave groups out, or give finer ones",
+            )
+        return keys
+    keys = row_keys(X)
+    # Few different rows are all that there is: new ones will be the same, again and again.
+    if distinct(keys[weights > 0]) < MIN_ROWS_TO_HOLD_OUT:
+        keys = np.arange(len(X), dtype=np.uint64)
+    return keys
+
+
+def _check_table_only(given: npt.ArrayLike | None, name: str) -> None:
+    if given is None:
+        return
+    batches = "with batches, let each one be a pair (X, weights)"
+    raise InvalidInputError(
+        f"{name} goes with an array or a data frame.",
+        remedy=batches if name == "sample_weight" else "read the table, and pass it as one",
+    )
 
 
 def _gathered(data: Any, network: Network) -> tuple[FloatArray, FloatArray] | None:
