@@ -109,7 +109,7 @@ def _deviations(counts: FloatArray, error: FloatArray, spread: FloatArray) -> Fl
     first, second = counts @ error, counts @ spread
     squares = counts @ error**2 / first**2 + counts @ spread**2 / second**2
     squares -= 2.0 * (counts @ (error * spread)) / (first * second)
-    return np.sqrt(np.maximum(squares, 1.0 / counts.shape[1] ** 2))
+    return np.asarray(np.sqrt(np.maximum(squares, 1.0 / counts.shape[1] ** 2)))
 
 
 def _units(keys: Keys) -> IntArray:

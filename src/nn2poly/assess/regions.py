@@ -96,9 +96,19 @@ def _measure(
     doubt = float(here.std()) / np.sqrt(len(here))
     if here.mean() < WORTH_A_LINE**2 * overall or here.mean() - overall < CERTAIN * doubt:
         return None
-    words = " and ".join(cut.words(inputs, X) for cut in cuts)
+    words = " and ".join(cut.words(inputs, X) for cut in _simplified(cuts))
     rmse = float(np.sqrt(squared[inside].mean()))
     return Region(words, int(inside.sum()), rmse, rmse / float(np.sqrt(squared.mean())))
+
+
+def _simplified(cuts: tuple[_Cut, ...]) -> list[_Cut]:
+    """Leave out what another cut of the same column says already: x > 1 beside x > 2."""
+    tightest: dict[tuple[int, bool], _Cut] = {}
+    for cut in cuts:
+        known = tightest.get((cut.feature, cut.above))
+        if known is None or (cut.threshold > known.threshold) == cut.above:
+            tightest[cut.feature, cut.above] = cut
+    return list(tightest.values())
 
 
 def _grow(

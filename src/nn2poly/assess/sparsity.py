@@ -13,6 +13,7 @@ import numpy.typing as npt
 from nn2poly.arguments import check_count
 from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.assess.fidelity import mean_r2
+from nn2poly.assess.interval import r2_interval
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.evaluate import term_values
@@ -52,6 +53,8 @@ class SparsePath:
     best_r2
         R² of the best number of terms, each fold judged with the number that the other folds
         would choose: ``r2`` at its highest is what chance made high as well.
+    best_interval
+        The 95 % interval of ``best_r2`` on new rows; None where no rows could be left out.
     """
 
     poly: Polynomial
@@ -59,6 +62,7 @@ class SparsePath:
     r2: FloatArray
     coefficients: tuple[FloatArray, ...]
     best_r2: float = float("nan")
+    best_interval: tuple[float, float] | None = None
 
     @property
     def n_best(self) -> int:
@@ -93,7 +97,9 @@ class SparsePath:
             for n, r2 in enumerate(self.r2, start=1)
         )
         title = f"Terms against fidelity, of {self.poly.n_terms:,} terms"
-        note = "" if isnan(self.best_r2) else f"Best, judged by other folds: {self.best_r2:.4g}."
+        ends = self.best_interval
+        note = "" if isnan(self.best_r2) else f"Best, judged by other folds: {self.best_r2:.4g}"
+        note += f", 95 % interval {ends[0]:.4g} to {ends[1]:.4g}." if ends else ""
         return Table(title, ("terms", "joins", "held-out R2", "mark"), rows, note=note)
 
     def __repr__(self) -> str:
@@ -168,8 +174,11 @@ def sparse_path(
         if len(r2) - 1 - int(np.argmax(r2)) >= PATIENCE:
             break
     chosen = places[picked[: len(steps)]]
-    best = _judged(truth, guesses, outside)
-    return SparsePath(poly, chosen, np.array(r2), tuple(steps), best)
+    if not outside:
+        return SparsePath(poly, chosen, np.array(r2), tuple(steps))
+    found = _judged(truth, guesses, outside)
+    interval = r2_interval(truth, truth - found, np.ones(len(truth)), keys)
+    return SparsePath(poly, chosen, np.array(r2), tuple(steps), mean_r2(truth, found), interval)
 
 
 def _left_out(keys: Keys) -> list[BoolArray]:
@@ -190,15 +199,13 @@ def _guess(
     return out
 
 
-def _judged(truth: FloatArray, guesses: list[FloatArray], outside: list[BoolArray]) -> float:
-    """Give R² when each fold is judged with the number of terms that the others choose."""
-    if not outside:
-        return float("nan")
+def _judged(truth: FloatArray, guesses: list[FloatArray], outside: list[BoolArray]) -> FloatArray:
+    """Give the outputs (n, k), of each fold with the number of terms that the others choose."""
     found = np.zeros(truth.shape)
     for left in outside:
         others = [mean_r2(truth[~left], guess[~left]) for guess in guesses]
         found[left] = guesses[int(np.argmax(others))][left]
-    return mean_r2(truth, found)
+    return found
 
 
 def _check_one_region(poly: Any) -> None:
