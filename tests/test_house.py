@@ -25,7 +25,7 @@ MODULES = sorted(path for folder in FOLDERS.values() for path in folder.rglob("*
 # every room may import itself.
 GROUND = {
     *("arguments", "arrays", "batches", "cards", "files", "inputs", "links", "memory", "outputs"),
-    *("plain", "streams", "tables", "verdicts"),
+    *("plain", "sampling", "streams", "tables", "verdicts"),
 }
 BASE = {"errors", "ground"}
 CORE = {"algebra", "network", "formula", "assess", "conversion"}

@@ -10,7 +10,7 @@ from typing import Any
 from nn2poly.arguments import plural
 from nn2poly.plain import plain_mapping, plain_record
 from nn2poly.tables import Table
-from nn2poly.verdicts import Region, Verdict, agreement_text
+from nn2poly.verdicts import Observed, Region, Verdict, agreement_text
 
 # Quantiles of the absolute error that a card gives (taste).
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -33,6 +33,9 @@ class OutputFidelity:
         Range of the network's output over the rows, the yardstick of relative errors.
     quantiles
         Absolute errors at 50, 90, 95 and 99 % of the rows.
+    deviation, middle
+        Standard deviation of the network's output over the rows, and the distance between its
+        quartiles: yardsticks that a single row does not stretch; 0 when unknown.
     """
 
     r2: float
@@ -41,6 +44,8 @@ class OutputFidelity:
     worst_row: int
     spread: float
     quantiles: tuple[float, ...]
+    deviation: float = 0.0
+    middle: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -188,6 +193,16 @@ class FidelityCard:
         Of a classifier: on 95 % of the rows no probability is further from the network's.
     target_r2
         The R² that ``max_order="auto"`` looked for; None without a search.
+    r2_interval
+        The 95 % interval of ``r2`` on new rows, by a bootstrap of these; None when unknown.
+    n_units
+        How many of the rows are different, or how many groups they are.
+    n_folds
+        Of a small table: how many formulas were fitted, each without a part of the rows, which
+        it was then judged on; 0 when the formula itself was judged.
+    observed
+        How well the network does against what was observed, and the formula in its place; None
+        when nothing was.
     labels
         Of a classifier: its `LabelFidelity`; None for a regression.
     """
@@ -210,6 +225,10 @@ class FidelityCard:
     r2_without_worst: float = float("nan")
     probability_within: float | None = None
     target_r2: float | None = None
+    r2_interval: tuple[float, float] | None = None
+    n_units: int = 0
+    n_folds: int = 0
+    observed: Observed | None = None
     labels: LabelFidelity | None = None
 
     def tables(self) -> list[Table]:
@@ -269,12 +288,12 @@ def _check_shares(card: FidelityCard) -> None:
 def _outputs(card: FidelityCard) -> Table:
     kind = "held-out " if card.held_out else ""
     rows: list[tuple[object, ...]] = [
-        (name, o.r2, o.rmse, o.quantiles[2], o.max_error, o.worst_row)
+        (name, o.r2, o.rmse, _share(o.rmse, o.deviation), *_errors(o))
         for name, o in card.per_output.items()
     ]
     if len(rows) > 1:
-        rows.append(("overall", card.r2, card.rmse, None, card.max_error, None))
-    notes = []
+        rows.append(("overall", card.r2, card.rmse, None, None, None, card.max_error, None))
+    notes = [] if card.observed is None else [f"{card.observed.text()}."]
     if card.agreement is not None:
         given = "" if card.labels is None or not card.labels.rule else f" ({card.labels.rule})"
         worth = "" if card.labels is None else f" ({card.labels.text})"
@@ -285,12 +304,29 @@ def _outputs(card: FidelityCard) -> Table:
     if card.outside:
         lie = "lies" if card.outside == 1 else "lie"
         notes.append(f"{plural(card.outside, 'row')} {lie} outside the calibrated range.")
+    if card.r2_interval is not None:
+        low, high = card.r2_interval
+        notes.append(f"R2 on new rows, 95 % interval: {low:.4g} to {high:.4g}.")
+    if card.n_folds:
+        notes.append(
+            f"Few rows: {card.n_folds} formulas were fitted, each without a part of the rows, and "
+            "judged on it; the one given was fitted to all of them."
+        )
     return Table(
         f"Fidelity to the network, {card.n_rows:,} {kind}rows",
-        ("output", "R2", "RMSE", "95 % within", "max error", "at row"),
+        ("output", "R2", "RMSE", "/ sd", "95 % within", "/ IQR", "max error", "at row"),
         tuple(rows),
         note="\n".join(notes),
     )
+
+
+def _errors(o: OutputFidelity) -> tuple[object, ...]:
+    return o.quantiles[2], _share(o.quantiles[2], o.middle), o.max_error, o.worst_row
+
+
+def _share(value: float, unit: float) -> float | None:
+    """Give an error in units of a yardstick; None without one."""
+    return value / unit if unit > 0 else None
 
 
 def _truth(labels: LabelFidelity | None) -> list[Table]:

@@ -12,6 +12,9 @@ from nn2poly.plain import plain_list, plain_record
 # R² from which the polynomial may speak for the network, show its main lines, or only hint:
 # a choice of this project, kept since version 0.1.
 FAITHFUL, USEFUL, ROUGH = 0.99, 0.95, 0.8
+# Rows that a grade needs, and groups of rows: "faithful" on 5 rows was .81 on new ones. With 30,
+# an R² of .97 has an interval from about .93 to .985.
+MIN_JUDGED, MIN_UNITS = 30, 10
 # Fewer rows than these are counted in the text: a 95 % quantile of them is hardly one (taste).
 FEW_ROWS = 100
 GRADES = ("faithful", "useful", "rough", "not faithful", "unproven", "undecided")
@@ -23,12 +26,34 @@ SHOWN_ENTRIES = 4
 class Distance:
     """95 % of the rows are within ``within``; ``output`` names the worst of several, else None.
 
-    ``spread`` is the range of the network's output there, 0 when it does not vary.
+    ``spread`` is the range of the network's output there, 0 when it does not vary, and
+    ``deviation`` its standard deviation, 0 when unknown.
     """
 
     within: float
     spread: float
     output: str | None = None
+    deviation: float = 0.0
+
+
+@dataclass(frozen=True)
+class Observed:
+    """How well the network does against what was observed, and the formula in its place.
+
+    ``measure`` is ``R2``, or ``accuracy`` of a classifier.
+    """
+
+    measure: str
+    network: float
+    formula: float
+
+    def text(self, *, r2: str = "R2") -> str:
+        """Say both; ``r2`` spells R²."""
+        if self.measure == "R2":
+            shown = [f"{r2} {r2_text(value)}" for value in (self.network, self.formula)]
+        else:
+            shown = [f"{agreement_text(v)} of labels right" for v in (self.network, self.formula)]
+        return f"Against what was observed the network reaches {shown[0]}, this formula {shown[1]}"
 
 
 @dataclass(frozen=True)
@@ -135,10 +160,20 @@ class Smaller:
 
 Advice = Closer | Smaller
 Reason = (
-    Distance | ClassDistance | Tail | MissedTarget | Region | Outside | Held | Entering | Advice
+    Observed
+    | Distance
+    | ClassDistance
+    | Tail
+    | MissedTarget
+    | Region
+    | Outside
+    | Held
+    | Entering
+    | Advice
 )
 # What a file calls them.
 KINDS: dict[str, type[Reason]] = {
+    "observed": Observed,
     "distance": Distance,
     "class distance": ClassDistance,
     "tail": Tail,
@@ -161,7 +196,8 @@ class Verdict:
     Parameters
     ----------
     grade
-        ``faithful``, ``useful``, ``rough``, ``not faithful``; ``unproven`` on rows that were
+        ``faithful``, ``useful``, ``rough``, ``not faithful``, by the lower end of the interval:
+        0.99, 0.95, 0.8; ``ungraded`` on fewer than 30 rows, ``unproven`` on rows that were
         fitted, ``undecided`` when the network's output does not vary.
     r2
         R² on these rows; NaN when undecided.
@@ -175,13 +211,18 @@ class Verdict:
         What the text tells, in its order.
     stated
         The text of a file of version 0.1, which kept no reasons.
+    interval
+        The 95 % interval of R²; None when unknown.
+    n_folds
+        Formulas, each judged on rows that it was not fitted to; 0 when the formula itself was.
 
     Examples
     --------
-    >>> found = Verdict("useful", 0.97, 500, False, 2, (Distance(0.2, 10.0), Outside(3)))
+    >>> reasons = (Distance(0.2, 10.0), Outside(3))
+    >>> found = Verdict("useful", 0.97, 500, False, 2, reasons, interval=(0.961, 0.978))
     >>> print(found)
-    Useful (R2 0.970): follows the network to within 2 % of its range on 95 % of rows. \
-3 of these rows lie outside the range that it was made for.
+    Useful (R2 0.970, 95 % interval 0.961 to 0.978): follows the network to within 2 % of its \
+range on 95 % of rows. 3 of these rows lie outside the range that it was made for.
     >>> found.grade, found.reason(Outside)
     ('useful', Outside(n_rows=3))
     """
@@ -193,6 +234,8 @@ class Verdict:
     order: int
     reasons: tuple[Reason, ...] = ()
     stated: str = ""
+    interval: tuple[float, float] | None = None
+    n_folds: int = 0
 
     def reason(self, kind: type[_Kind]) -> _Kind | None:
         """Give the reason of a kind, or None."""
@@ -226,18 +269,18 @@ def _reason(data: Any) -> Reason:
     return plain_record(KINDS[data["kind"]], fields)
 
 
-def grade(r2: float, *, fitted: bool = False) -> str:
-    """Grade R²; a good one on rows that were fitted is no merit, a bad one still is a fault.
+def grade(r2: float, *, fitted: bool = False, few: bool = False) -> str:
+    """Grade the lower end of R²: few rows have none, and nor has a good one on fitted rows.
 
     Examples
     --------
-    >>> grade(0.995), grade(0.995, fitted=True), grade(0.1, fitted=True), grade(float("nan"))
-    ('faithful', 'unproven', 'not faithful', 'undecided')
+    >>> grade(0.995), grade(0.995, few=True), grade(0.995, fitted=True), grade(0.1, fitted=True)
+    ('faithful', 'ungraded', 'unproven', 'not faithful')
     """
-    if isnan(r2):
-        return "undecided"
-    if fitted and r2 >= ROUGH:
+    if fitted and not r2 < ROUGH:
         return "unproven"
+    if isnan(r2) or (few and not fitted):
+        return "ungraded"
     limits = ((FAITHFUL, "faithful"), (USEFUL, "useful"), (ROUGH, "rough"))
     return next((name for limit, name in limits if r2 >= limit), "not faithful")
 
@@ -254,17 +297,32 @@ def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
         return verdict.stated
     tail = verdict.reason(Tail)
     without = f"; without the {_worst(tail)} {r2} is {r2_text(tail.r2)}" if tail else ""
+    observed = verdict.reason(Observed)
     head = f"{_graded(verdict, r2)}: {_finding(verdict)}{without}."
+    head = f"{observed.text(r2=r2)}. {head}" if observed else head
     remedies = (_remedy(verdict), _closer(verdict, r2), _smaller(verdict, r2))
     said = (_missed(verdict, r2), *remedies, _held(verdict), _outside(verdict))
-    sentences = (head, *said, _entering(verdict))
+    sentences = (head, _folds(verdict), *said, _entering(verdict))
     return " ".join(filter(None, sentences))
 
 
 def _graded(verdict: Verdict, r2: str) -> str:
     if verdict.grade == "undecided":
         return "Undecided (the network's output does not vary on these rows)"
-    return f"{verdict.grade.capitalize()} ({r2} {r2_text(verdict.r2)})"
+    ends = verdict.interval
+    sure = f", 95 % interval {r2_text(ends[0])} to {r2_text(ends[1])}" if ends else ""
+    if verdict.grade == "ungraded":
+        found = f"{r2} {r2_text(verdict.r2)} on {plural(verdict.n_rows, 'row')}"
+        return f"No grade ({found}, of which a grade needs {MIN_JUDGED})"
+    return f"{verdict.grade.capitalize()} ({r2} {r2_text(verdict.r2)}{sure})"
+
+
+def _folds(verdict: Verdict) -> str:
+    """Say that other formulas were judged, and how they came about."""
+    if not verdict.n_folds:
+        return ""
+    parts = f"{verdict.n_folds} formulas that did not see them"
+    return f"As rows are few, all of them were judged, by {parts}; this one was fitted to all."
 
 
 def _finding(verdict: Verdict) -> str:
@@ -287,9 +345,17 @@ def _finding(verdict: Verdict) -> str:
 def _distance(found: Distance) -> str:
     if not found.spread:
         return f"{found.within:.2g}"
-    share = 100 * found.within / found.spread
-    where = "" if found.output is None else f" (output {found.output!r}, the worst)"
-    return f"{share:.{'0f' if share >= 10 else '2g'}} % of its range{where}"
+    notes = [] if found.output is None else [f"output {found.output!r}, the worst"]
+    if found.deviation:
+        notes.append(f"{_share(found.within / found.deviation)} of its standard deviation")
+    where = f" ({'; '.join(notes)})" if notes else ""
+    return f"{_share(found.within / found.spread)} of its range{where}"
+
+
+def _share(value: float) -> str:
+    """Write a share in percent, with two digits."""
+    share = 100 * value
+    return f"{share:.{'0f' if share >= 10 else '2g'}} %"
 
 
 def _worst(tail: Tail) -> str:

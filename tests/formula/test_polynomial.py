@@ -805,3 +805,34 @@ def test_unknown_features_in_terms_are_refused_with_the_near_match():
         lambda: Polynomial.from_terms(["widht"], [1.0], ["length", "width"]), UnknownTermError
     )
     assert "'width'" in error.remedy
+
+
+# --- rewriting says when it cannot ------------------------------------------------------------
+
+
+def years(order):
+    """A polynomial around 2015, in units of 4 years, that was converted on 2008 … 2022."""
+    inputs = Inputs.of(["year"], center=2015.0, scale=4.0).seen([2008.0], [2022.0])
+    values = np.cos(np.arange(order + 1.0))[:, None]
+    return Polynomial(values, order, inputs=inputs)
+
+
+@pytest.mark.parametrize("order", [5, 6, 8])
+def test_high_powers_of_a_year_are_not_rewritten_in_raw_units(order):
+    """Order 6 was off by 70 standard deviations, in silence."""
+    with pytest.raises(InvalidInputError, match="loses its digits") as caught:
+        years(order).rebase()
+    assert "centred units" in str(caught.value)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_low_powers_of_a_year_are_rewritten_as_they_were(order):
+    poly = years(order)
+    X = np.linspace(2008, 2022, 50)[:, None]
+    assert poly.rebase().predict(X) == pytest.approx(poly.predict(X), abs=1e-5)
+
+
+def test_a_year_is_rewritten_around_another_year_at_any_order():
+    poly = years(8)
+    X = np.linspace(2008, 2022, 50)[:, None]
+    assert poly.rebase([2014.0], [5.0]).predict(X) == pytest.approx(poly.predict(X), rel=1e-8)

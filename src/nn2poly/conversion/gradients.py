@@ -16,9 +16,9 @@ import numpy.typing as npt
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.asked_rows import shuffled_rows, weighed_down
 from nn2poly.conversion.fit_rows import FitRows, stacked
-from nn2poly.conversion.folds import spread
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.regression import Regression
+from nn2poly.sampling import evenly
 
 # Bytes of the design matrix of rows to fit and of rows left out, which decide on their number.
 DESIGN_BYTES = 3 * 2**28, 2**28
@@ -82,7 +82,7 @@ class Scales:
     ) -> tuple[Design, IntArray]:
         """Evaluate the terms on as many rows as memory allows, evenly chosen; also say which."""
         most = max(256, n_bytes // (4 * len(regression.terms)))
-        chosen = np.sort(np.argsort(spread(np.arange(len(rows))))[:most])
+        chosen = evenly(len(rows), most)
         rows, truth = rows.some(chosen), truth[chosen]
         root = np.sqrt(rows.weights / rows.weights.sum())
         matrix = np.empty((len(rows), len(regression.terms)), dtype=np.float32)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.detection import Detected, declared_columns, detect_columns
 from nn2poly.conversion.fit_rows import FitRows, gather_rows
-from nn2poly.conversion.folds import Sample
+from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, Sample
 from nn2poly.conversion.input_bounds import bounded as bounded_inputs
 from nn2poly.conversion.input_bounds import named_bounds
 from nn2poly.conversion.reading import read_sample
@@ -125,9 +125,11 @@ def read_problem(
     sample_weight: npt.ArrayLike | None,
     binary: Any = "auto",
     *,
+    groups: npt.ArrayLike | None = None,
     bounded: bool = False,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     transforms: Transforms | None = None,
+    hold_out_from: int = MIN_ROWS_TO_HOLD_OUT,
     skip_missing: bool = False,
 ) -> Problem:
     """Read the data, once.
@@ -136,10 +138,19 @@ def read_problem(
     ----------
     network
         With its names.
-    data, sample_weight, binary, bounded, bounds, transforms, skip_missing
+    data, sample_weight, binary, groups, bounded, bounds, transforms, skip_missing
         As the user gave them; see `nn2poly.convert`.
+    hold_out_from
+        Different rows, or groups, from which on some of them are kept for the card.
     """
-    sample = read_sample(data, network, sample_weight, skip_missing=skip_missing)
+    sample = read_sample(
+        data,
+        network,
+        sample_weight,
+        groups,
+        hold_out_from=hold_out_from,
+        skip_missing=skip_missing,
+    )
     summary = summarise(sample)
     if isinstance(binary, bool) and not binary:
         detected = Detected(network.inputs)

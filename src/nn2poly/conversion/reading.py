@@ -13,15 +13,28 @@ from nn2poly.arguments import real_array
 from nn2poly.arrays import FloatArray
 from nn2poly.batches import is_shuffled, split_batch, torch_batches
 from nn2poly.conversion.dask_rows import dask_sample
-from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, LocalSample, Rows, Sample, chunks
+from nn2poly.conversion.folds import (
+    MIN_ROWS_TO_HOLD_OUT,
+    LocalSample,
+    Rows,
+    Sample,
+    chunks,
+    local_sample,
+    numbering,
+)
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import complete_rows, frame_columns
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model
+from nn2poly.sampling import Keys, distinct, group_keys, row_keys
 from nn2poly.streams import even_choice, is_dask, open_stream
 
 # Batches are kept in memory up to so many numbers, 256 MB; above, every step walks them again.
 GATHERED_NUMBERS = 2**25
+# Groups below which none can be kept for the card while others are fitted and chosen on.
+MIN_GROUPS = 5
+# Rows of which few are different, or in few groups, up to which a conversion is repeated (taste).
+FEW_TO_REPEAT = 5_000
 
 # Rows of a collection of Dask that are looked at for its columns and types.
 FIRST_ROWS = 1_000
@@ -61,7 +74,9 @@ def read_sample(
     data: Any,
     network: Model,
     sample_weight: npt.ArrayLike | None,
+    groups: npt.ArrayLike | None = None,
     *,
+    hold_out_from: int = MIN_ROWS_TO_HOLD_OUT,
     skip_missing: bool = False,
 ) -> Sample:
     """Turn what the user passed as data into a sample.
@@ -75,6 +90,10 @@ def read_sample(
         (X, y) the first is taken; of a dictionary the table, and its ``"sample_weight"``.
     sample_weight
         Array (n,) of weights for the rows, also of batches that fit in memory.
+    groups
+        Array (n,): rows of one group are on one side of every split; None for equal rows alone.
+    hold_out_from
+        Different rows, or groups, from which on some of them are kept for the card.
     skip_missing
         Leave out rows with holes that nothing fills in, which are else refused.
 
@@ -84,27 +103,58 @@ def read_sample(
     """
     if is_dask(data):
         _check_no_weights(sample_weight)
+        _check_no_groups(groups)
         if skip_missing:
             raise _no_skipping(data)
-        return dask_sample(data, network)
+        return dask_sample(data, network, hold_out_from)
     stream = open_stream(data) or torch_batches(data)
     if stream is not None or is_batches(data):
         batches = data if stream is None else stream
+        _check_no_groups(groups)
         walk = partial(_checked_batches, batches, network, skip_missing)
         gathered = _gathered(walk, network)
         if gathered is None:
             _check_no_weights(sample_weight)
             _check_same_order(data)
-            return LocalSample(Rows(walk, hold_out=True))
-        X, weights = gathered
+            numbers = numbering(next(walk())[0])
+            return LocalSample(Rows(walk, hold_out=True, numbers=numbers))
+        (X, weights), given = gathered, None
         weights = weights * _weights(sample_weight, len(X), "sample_weight")
     else:
         X = network.check_data(data, where="data", allow_nan=skip_missing)
-        X, weights = _complete(X, _weights(sample_weight, len(X), "sample_weight"), "data")
+        weights = _weights(sample_weight, len(X), "sample_weight")
+        given = None if groups is None else group_keys(groups, len(X))
+        complete = complete_rows(X, "data")
+        if not complete.all():
+            X, weights = X[complete], weights[complete]
+            given = None if given is None else given[complete]
     if not weights.any():
         raise _no_weight("sample_weight")
-    enough = bool(np.count_nonzero(weights) >= MIN_ROWS_TO_HOLD_OUT)
-    return LocalSample(Rows(lambda: chunks(X, weights), enough))
+    keys = _keys(X, weights, given)
+    if len(X) > FEW_TO_REPEAT:
+        hold_out_from = MIN_ROWS_TO_HOLD_OUT
+    if groups is not None and hold_out_from == MIN_ROWS_TO_HOLD_OUT:
+        hold_out_from = MIN_GROUPS
+    return local_sample(X, weights, keys, hold_out_from=hold_out_from)
+
+
+def _keys(X: FloatArray, weights: FloatArray, groups: Keys | None) -> Keys:
+    """Give the keys (n,) that rows are split by: their groups, or what they hold."""
+    if groups is not None:
+        if distinct(groups[weights > 0]) < MIN_GROUPS:
+            raise InvalidInputError(
+                "There are too few groups to keep some of them for the card.",
+                where="groups",
+                expected=f"{MIN_GROUPS} groups with a positive weight at least",
+                found=str(distinct(groups[weights > 0])),
+                remedy="leave groups out, or give finer ones",
+            )
+        return groups
+    keys = row_keys(X)
+    # Few different rows are all that there is: new ones will be the same, again and again.
+    if distinct(keys[weights > 0]) < MIN_ROWS_TO_HOLD_OUT:
+        keys = np.arange(len(X), dtype=np.uint64)
+    return keys
 
 
 def _check_no_weights(sample_weight: npt.ArrayLike | None) -> None:
@@ -113,6 +163,15 @@ def _check_no_weights(sample_weight: npt.ArrayLike | None) -> None:
             "sample_weight goes with rows that fit in memory.",
             where="sample_weight",
             remedy='let each batch be a dictionary {"X": X, "sample_weight": weights}',
+        )
+
+
+def _check_no_groups(groups: npt.ArrayLike | None) -> None:
+    if groups is not None:
+        raise InvalidInputError(
+            "groups goes with an array or a data frame.",
+            where="groups",
+            remedy="read the table, and pass it as one",
         )
 
 

@@ -25,7 +25,7 @@ from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows, weighed_dow
 from nn2poly.conversion.basis import orthonormal_basis
 from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.fit_rows import FitRows, gather_rows, stacked
-from nn2poly.conversion.folds import Rows, spread
+from nn2poly.conversion.folds import Rows
 from nn2poly.conversion.gradients import Scales, best_step, steps
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refit import shrinkage
@@ -36,6 +36,7 @@ from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.region_tree import Leaf, Tree, region_of
 from nn2poly.inputs import Inputs
+from nn2poly.sampling import evenly
 
 # "auto" splits only where that leaves at most so much of the error (taste: what needs no splitting,
 # the paper's simulation, Friedman's function of order 3 and noise keep three quarters), and takes
@@ -92,7 +93,8 @@ def _piecewise(found: Regions, problem: Problem) -> PiecewisePolynomial:
         here = region == number
         close.append(_r2(truth[here], _values(poly, X[here])))
         rows = X[here] if here.any() else X
-        described.append(replace(poly, deviations=term_deviations(poly, rows[:DEVIATION_ROWS])))
+        rows = rows[evenly(len(rows), DEVIATION_ROWS)]
+        described.append(replace(poly, deviations=term_deviations(poly, rows)))
     return PiecewisePolynomial(found.tree, tuple(described), tuple(n_rows.tolist()), tuple(close))
 
 
@@ -234,9 +236,7 @@ def _main(terms: Terms, inputs: Inputs) -> Listed:
 
 def _some(rows: FitRows, most: int) -> FitRows:
     """Choose rows evenly."""
-    if len(rows) <= most:
-        return rows
-    return rows.some(np.sort(np.argsort(spread(np.arange(len(rows))))[:most]))
+    return rows if len(rows) <= most else rows.some(evenly(len(rows), most))
 
 
 def _pool(part: Regression, poly: Polynomial, problem: Problem, rows: FitRows) -> Pool:

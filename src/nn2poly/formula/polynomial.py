@@ -25,6 +25,7 @@ from nn2poly.formula.evaluate import evaluate, term_values
 from nn2poly.formula.fold import fold_terms
 from nn2poly.formula.protocol import Region
 from nn2poly.formula.region_tree import Leaf, Tree
+from nn2poly.formula.rewriting_loss import check_rewriting
 from nn2poly.formula.term_names import output_index, parse_term, term_name
 from nn2poly.inputs import Inputs
 from nn2poly.memory import check_terms
@@ -417,7 +418,8 @@ class Polynomial:
     def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
         """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.
 
-        Exact: predictions do not change.
+        Predictions do not change but for rounding. Where that would cost more than a millionth
+        of an output's range, as high powers of a year in raw units do, it is refused.
 
         Examples
         --------
@@ -425,6 +427,11 @@ class Polynomial:
         >>> poly.rebase().coefficients.ravel()
         array([-4. ,  0.2])
         """
+        changed = self._rewritten(center, scale)
+        check_rewriting(self, changed)
+        return changed
+
+    def _rewritten(self, center: npt.ArrayLike, scale: npt.ArrayLike) -> Polynomial:
         inputs = self.inputs.around(center, scale)
         factor, shift = inputs.scale / self.scale, (inputs.center - self.center) / self.scale
         if not self._is_listed:
@@ -458,7 +465,8 @@ class Polynomial:
         groups = [parse_term(tuple(factor), self.feature_names) for factor in factors]
         pairs = [(a, b) for a, b in (parse_term(pair, self.feature_names) for pair in never)]
         terms, values = fold_terms(self.terms, self.coefficients, groups, pairs)
-        return self._with(coefficients=values, terms=terms)
+        # On rows that do not obey it, predictions change: what a card says is no longer true.
+        return self._with(coefficients=values, terms=terms, card=None)
 
     def truncate(self, max_order: int) -> Polynomial:
         """Drop the terms above ``max_order``."""

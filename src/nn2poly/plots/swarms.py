@@ -50,7 +50,7 @@ def beeswarm(
         A polynomial. Of a formula with regions the dots are the Shapley values of its columns
         (`explain.shapley`, compared with these rows); levels, which have no order, are grey.
     X
-        Array or data frame (m, p) in raw units; at most 1,000 rows, evenly spaced, are drawn.
+        Array or data frame (m, p) in raw units; at most 1,000 rows, evenly chosen, are drawn.
     n
         How many terms, or columns: those whose contributions vary most (standard deviation),
         first on top.

@@ -22,7 +22,7 @@ from nn2poly.inputs import Inputs, level_text
 from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.outputs import Outputs
 from nn2poly.plots.column_values import column_moves
-from nn2poly.plots.units import evenly, thin, typical_row
+from nn2poly.plots.units import thin, typical_row
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
 from nn2poly.reporting.contents import Contents, WorstRow
 from nn2poly.reporting.controls import controls
@@ -47,6 +47,7 @@ from nn2poly.reporting.regionviews import (
     tree_view,
 )
 from nn2poly.reporting.scatter import scatter_views
+from nn2poly.sampling import evenly
 
 # Bytes of rows that travel with the page, and how many rows: a quarter of what the chart library
 # takes (taste).
