@@ -8,7 +8,11 @@ import polars as pl
 import pytest
 import torch
 from sklearn.datasets import load_iris
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -277,3 +281,20 @@ def test_dates_and_names_of_rows_are_refused_as_columns():
     named = pd.DataFrame({"id": [f"row {k}" for k in range(300)], "n": range(300)})
     with pytest.raises(InvalidInputError, match="too many levels"):
         n2p.convert(lambda X: X["n"], 1, data=named)
+
+
+@pytest.mark.slow
+def test_boosted_trees_on_bike_sharing_agree_with_tree_shap():
+    shap, shapiq = pytest.importorskip("shap"), pytest.importorskip("shapiq")
+    X, y = shapiq.load_bike_sharing(to_numpy=False)
+    order = np.random.default_rng(0).permutation(len(X))
+    train, new = X.iloc[order[:13_000]], X.iloc[order[13_000:]]
+    model = HistGradientBoostingRegressor(random_state=0).fit(train, y[order[:13_000]])
+    poly = n2p.convert(model.predict, 2, data=train, regions=16)
+    assert poly.card.r2 > 0.95
+    assert n2p.fidelity(model.predict, poly, new).r2 > 0.95
+    few, background = train.iloc[:100], train.iloc[100:200]
+    trees = shap.TreeExplainer(model, background, feature_perturbation="interventional")
+    theirs = trees.shap_values(few, check_additivity=False)
+    ours = n2p.explain.shapley(poly, few, background).values[:, :, 0]
+    assert np.corrcoef(theirs.ravel(), ours.ravel())[0, 1] > 0.98

@@ -38,7 +38,7 @@ LAYERS = {
     "LayerNorm": (lambda: nn.LayerNorm(4), "BatchNorm1d"),
     "GroupNorm": (lambda: nn.GroupNorm(2, 4), "BatchNorm1d"),
     "RMSNorm": (lambda: nn.RMSNorm(4), "BatchNorm1d"),
-    "Embedding": (lambda: nn.Embedding(4, 4), "one-hot"),
+    "Embedding": (lambda: nn.Embedding(4, 4, max_norm=1.0), "one-hot"),
     "Bilinear": (lambda: nn.Bilinear(4, 4, 4), "add them"),
     "RReLU": (lambda: nn.RReLU(), "known activations"),
     "MaxPool1d": (lambda: nn.MaxPool1d(2), "dense part"),
@@ -151,7 +151,6 @@ OPERATIONS = {
     "rows reshaped": (lambda x: x.view(-1, 2), "mixes or loses the rows", "view", "flatten"),
     "one row": (lambda x: x[0], "mixes or loses the rows", "getitem", "flatten"),
     "integers": (lambda x: x.to(torch.int32), "cast to another type", "to", "floating"),
-    "long": (lambda x: x.long().float(), "long cannot be read", "long", "known"),
     "dropout left on": (lambda x: F.dropout(x, 0.2), "stays on", "dropout", "self.training"),
     "noise": (lambda x: x + torch.randn_like(x), "randn_like cannot", "randn_like", "known"),
     "rounded quotient": (

@@ -16,6 +16,7 @@ from nn2poly.network.checking import check_reading
 from nn2poly.network.fallback import read_or_advise
 
 X = np.random.default_rng(0).normal(size=(60, 8))
+X[:, 6:] = np.random.default_rng(1).integers(4, size=(60, 2))
 TABLE = torch.tensor(X, dtype=torch.float64)
 
 
@@ -31,7 +32,7 @@ class Model(nn.Module):
         self.beta = nn.Parameter(torch.rand(5) + 0.5)
         self.scalar = nn.Parameter(torch.tensor(0.7))
         self.conv, self.slopes = nn.Conv1d(2, 3, 1), nn.PReLU(5)
-        self.bilinear = nn.Bilinear(8, 8, 5)
+        self.table = nn.Embedding(4, 5)
         self.run = forward
 
     def forward(self, x):
@@ -100,6 +101,14 @@ LINEAR = {
     "Conv1d of kernel 1": lambda m, x: m.conv(x.view(-1, 2, 4)).flatten(1),
     "slices of 8 columns": lambda m, x: m.narrow(x[:, :3]) + m.narrow(x[:, -3:]),
 }
+# Whole numbers that choose a row of a table; the last column has some.
+CHOICES = {
+    "Embedding": lambda m, x: m.table(x[:, 7].long()),
+    "Embedding beside numbers": lambda m, x: m.last(m.a(x) + m.table(x[:, 7].to(torch.int64))),
+    "Embedding of two columns": lambda m, x: m.table(x[:, 6:].long()).flatten(1),
+    "embedding by name": lambda m, x: F.embedding(x[:, 7].long(), m.weight[:4]),
+    "one_hot": lambda m, x: F.one_hot(x[:, 7].long(), 4).to(x) @ m.weight[:4],
+}
 # Products of two values, which are polynomials of them.
 PRODUCTS = {
     "inputs": lambda m, x: x[:, :1] * x[:, 1:2],
@@ -120,6 +129,7 @@ PRODUCTS = {
 READ = {
     **{name: hidden(function) for name, function in CURVES.items()},
     **LINEAR,
+    **CHOICES,
     **PRODUCTS,
 }
 
@@ -201,12 +211,14 @@ def shared_parameter():
 
 
 CLEAR = {
+    "TorchScript": lambda: torch.jit.trace(nn.Linear(8, 4), torch.zeros(2, 8)),
     "a number for a weight": shared_parameter,
     "lazy": lambda: nn.Sequential(nn.LazyLinear(4)),
     "meta": lambda: nn.Linear(8, 4, device="meta"),
 }
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.trace")
 @pytest.mark.parametrize("name", CLEAR)
 def test_what_has_no_weights_is_said_clearly(name):
     with pytest.raises(n2p.NN2PolyError) as caught:

@@ -34,7 +34,8 @@ def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
     X = gathered(X, "X")
     if can_read(model) or not is_function(model):
         network = read_or_advise(model)
-        if not is_stream(X) and hasattr(type(X), "__getitem__") and len(X):
+        fits = network.n_features == inputs.n_features and not is_stream(X)
+        if fits and hasattr(type(X), "__getitem__") and len(X):
             _check(network, model, X)
         return network
     X = next(even_choice(X, ROWS))

@@ -129,10 +129,16 @@ class NetworkBuilder:
         self._layers: list[Layer] = []
         # What each layer's activation is applied to.
         self._potentials: list[Value] = []
+        # Whether layers became part of another activation, and may be of no use any more.
+        self._merged = False
 
     def potential(self, source: int) -> Value:
         """Give what the activation of a layer (1, 2, …) is applied to."""
         return self._potentials[source - 1]
+
+    def before(self, value: Value, source: int) -> Value:
+        """Give a value without the activation of the layer that is its only source."""
+        return self.potential(source).linear(value.matrices[source], value.bias)
 
     def activation(self, source: int) -> Activation:
         """Give the activation of a layer (1, 2, …)."""
@@ -150,6 +156,11 @@ class NetworkBuilder:
         self._add(value, chosen)
         return Value(np.zeros(value.width), {len(self._layers): np.eye(value.width)})
 
+    def merge(self, value: Value, function: Activation) -> Value:
+        """Apply an activation that stands for several layers made before."""
+        self._merged = True
+        return self.activate(value, function)
+
     def finish(self, value: Value, *, inputs: Inputs | None = None, **fields: Any) -> Network:
         """Close with the output value.
 
@@ -161,7 +172,7 @@ class NetworkBuilder:
         is_last_layer = plain and np.array_equal(value.matrices[last], np.eye(value.width))
         if not is_last_layer or value.bias.any():
             self._add(value, activation("linear"))
-        layers = without_unused(self._layers)
+        layers = without_unused(self._layers) if self._merged else self._layers
         if inputs is not None:
             moved = inputs.around(self._center, self._scale)
             return Network(layers, inputs=moved, **fields)

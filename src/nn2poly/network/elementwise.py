@@ -29,6 +29,11 @@ def closed_step(x: FloatArray) -> FloatArray:
     return np.where(x >= 0.0, 1.0, 0.0)
 
 
+def within_one(x: FloatArray) -> FloatArray:
+    """Give 1 from 0 to below 1, else 0."""
+    return np.where((x >= 0.0) & (x < 1.0), 1.0, 0.0)
+
+
 def hard_swish(x: FloatArray) -> FloatArray:
     """Give x · min(max(x + 3, 0), 6) / 6."""
     return np.asarray(x * np.clip(x + 3.0, 0.0, 6.0) / 6.0)

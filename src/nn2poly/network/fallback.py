@@ -31,7 +31,8 @@ def read_or_advise(
     try:
         return read_network(model, after=after, n_features=n_features)
     except UnsupportedModelError as error:
-        raise error.also(_fallback(model)) from error.__cause__
+        advised = "convert(lambda" in (error.remedy or "")
+        raise error.also(None if advised else _fallback(model)) from error.__cause__
 
 
 def _fallback(model: Any) -> str | None:
@@ -44,7 +45,9 @@ def _fallback(model: Any) -> str | None:
         name = "model.predict_proba"
     elif reader == "torch" and hasattr(model, "module_"):
         name = "model.module_.forward"
-    # An exported program is not run; a TorchScript module has no forward of Python's.
+    elif any(cls.__name__ == "ScriptModule" for cls in type(model).__mro__):
+        name = "model.__call__"
+    # An exported program is not run.
     if not hasattr(model, name.split(".")[1]):
         return None
     return f"pass {name} to fit its outputs instead: convert({name}, 2, data=X)"

@@ -18,7 +18,7 @@ from nn2poly.formula.display import facts
 from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import Inputs, level_text
+from nn2poly.inputs import Inputs, frame_columns, level_text
 from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.outputs import Outputs
 from nn2poly.plots.column_values import column_moves
@@ -191,10 +191,17 @@ def _measure(poly: Explicit, model: Any, rows: Rows, X: Any) -> Measured:
     guess = evaluated.by_order[-1]
     if model is None:
         return Measured(rows, guess, None, None)
-    network = comparable(model, poly.inputs, poly.outputs, X)
+    network = comparable(model, poly.inputs, poly.outputs, _kept(X, rows))
     card = fidelity(network, evaluated, rows.X, _known_labels(poly, rows.y))
     card = numbered_as_given(card, rows.index)
     return Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
+
+
+def _kept(X: Any, rows: Rows) -> Any:
+    """Give the rows that are looked at as the user has them; features where they are no table."""
+    if frame_columns(X) is None:
+        return X[rows.index] if hasattr(type(X), "detach") else rows.X
+    return X.iloc[rows.index] if hasattr(type(X), "iloc") else X[rows.index]
 
 
 def _known_labels(poly: Explicit, y: Any) -> Any:

@@ -14,7 +14,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.network.activation import Activation
 from nn2poly.network.builder import NetworkBuilder, Value
-from nn2poly.network.elementwise import by_values
+from nn2poly.network.elementwise import by_values, within_one
 from nn2poly.network.network import Network
 from nn2poly.network.readers.symbolic.affine import (
     dense_value,
@@ -26,6 +26,7 @@ from nn2poly.network.readers.symbolic.limits import check_memory
 from nn2poly.network.readers.symbolic.products import divide, multiply
 from nn2poly.network.readers.symbolic.tensor import ROWS, Tensor, aligned
 
+TRUNCATED = by_values(np.trunc, "trunc")
 Coordinates = tuple[FloatArray, FloatArray]
 Result = TypeVar("Result")
 
@@ -109,6 +110,24 @@ class TensorBuilder:
         self._note(first)
         check_memory(first.value.width**2)
         return first.with_value(combine(self._network, first.value, second.value))
+
+    def truncated(self, x: Tensor) -> Tensor:
+        """Cut the decimals off."""
+        return self.activate(x, TRUNCATED)
+
+    def levels(self, x: Tensor, count: int) -> Tensor:
+        """Say of each entry which of the numbers 0, 1, … it is: another dimension of indicators."""
+        base = x.value
+        # The whole number of a value is the value itself, held within a step.
+        (source, *others) = base.matrices or (0,)
+        if source and not others and self._network.activation(source) == TRUNCATED:
+            base = self._network.before(base, source)
+        check_memory((x.value.width * count) ** 2)
+        chosen = np.repeat(np.arange(base.width), count)
+        shifts = np.tile(np.arange(count, dtype=np.float64), base.width)
+        moved = base.columns(chosen).scaled(1.0, -shifts)
+        value = self._network.merge(moved, by_values(within_one, "level"))
+        return replace(x, value=value, shape=(*x.shape, count))
 
     def activate(self, x: Tensor, name: str | Activation, **parameters: Any) -> Tensor:
         """Apply an activation to every entry: a layer, unless it is linear."""

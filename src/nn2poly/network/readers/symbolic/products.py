@@ -27,7 +27,7 @@ def multiply(builder: NetworkBuilder, a: Value, b: Value) -> Value:
     found = _common(builder, a, b)
     if found is not None:
         base, one, other = found
-        return builder.activate(base, product_of(one, other))
+        return builder.merge(base, product_of(one, other))
     plus = builder.activate(a.plus(b), SQUARE)
     minus = builder.activate(a.plus(b, -1.0), SQUARE)
     return plus.plus(minus, -1.0).scaled(0.25)
@@ -43,7 +43,7 @@ def divide(builder: NetworkBuilder, a: Value, b: Value) -> Value:
             remedy="convert the parts before the division",
         )
     base, one, other = found
-    return builder.activate(base, by_values(Quotient(one, other), "quotient"))
+    return builder.merge(base, by_values(Quotient(one, other), "quotient"))
 
 
 def _common(builder: NetworkBuilder, a: Value, b: Value) -> tuple[Value, Sum, Sum] | None:

@@ -31,7 +31,7 @@ from nn2poly.network.readers.torch.sizes import (
     module_shapes,
     no_size,
 )
-from nn2poly.network.readers.torch.skeleton import unwrap
+from nn2poly.network.readers.torch.skeleton import check_plain, unwrap
 from nn2poly.network.readers.torch.tracing import REWRITE, Program
 from nn2poly.network.readers.torch.walk import Walk, refuse_unknown
 
@@ -98,6 +98,7 @@ def _read_module(model: torch.nn.Module, n_features: int | None = None) -> Netwo
 
 def _with_forward(model: torch.nn.Module) -> torch.nn.Module:
     """Give the module that has a forward: the model, or its only part with parameters."""
+    check_plain(model, "")
     if type(model).forward.__qualname__ not in NO_FORWARD:
         return model
     parts = [name for name, part in model.named_children() if any(True for _ in part.parameters())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,7 @@ def _like(module: torch.nn.Module, rows: Any) -> torch.Tensor:
 def on_tensors(function: Callable[[Any], Any], module: torch.nn.Module) -> Callable[[Any], Any]:
     """Give a method of a module as a function of tables."""
 
+    @wraps(function)
     def ask(table: Any) -> Any:
         numbers = np.asarray(table.to_numpy(), float) if hasattr(table, "to_numpy") else table
         parts = [part for part in module.modules() if part.training]

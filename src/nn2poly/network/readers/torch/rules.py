@@ -187,6 +187,8 @@ def _cast(call: Call) -> Tensor:
     given = [a.dtype if isinstance(a, torch.Tensor) else a for a in call.parameters().values()]
     given += [a.dtype if isinstance(a, torch.Tensor) else a for a in call.args[1:]]
     types = [a for a in given if isinstance(a, torch.dtype)]
+    if types == [torch.int64]:
+        return _whole(call)
     if not all(t.is_floating_point for t in types) or (call.name == "type" and not types):
         raise UnsupportedModelError(
             "Values are cast to another type.",
@@ -196,6 +198,34 @@ def _cast(call: Call) -> Tensor:
         )
     x: Tensor = call.args[0]
     return x
+
+
+def _whole(call: Call) -> Tensor:
+    """Cut decimals off, as a cast to whole numbers does."""
+    return call.builder.truncated(call.args[0])
+
+
+def _embedding(call: Call) -> Tensor:
+    """Take rows of a table by number: indicators of the numbers, times the table."""
+    given = call.parameters()
+    x, weight = call.args[0], given.get("weight")
+    if not isinstance(x, Tensor):  # the exported operation has the table first
+        x, weight = call.args[1], call.args[0]
+    if given.get("max_norm") is not None or not isinstance(x, Tensor):
+        raise unknown(call.target)
+    table = numbers(weight)
+    return call.builder.dense(call.builder.levels(x, len(table)), table)
+
+
+def _one_hot(call: Call) -> Tensor:
+    count = int(call.parameters().get("num_classes", -1))
+    if count < 1:
+        raise UnsupportedModelError(
+            "The number of levels of a one-hot encoding depends on the batch.",
+            expected="num_classes",
+            remedy="pass num_classes to one_hot",
+        )
+    return call.builder.levels(call.args[0], count)
 
 
 def _describe(call: Call) -> Any:
@@ -217,7 +247,7 @@ def _join(call: Call) -> Any:
 # Rules of operands in any order; all others take a symbolic tensor first, and constants.
 OPERATORS: dict[str, Callable[[Call], Any]] = {
     "add": _add, "sub": _sub, "rsub": _rsub, "mul": _mul, "div": _div,
-    "matmul": _matmul, "addmm": _addmm, "addcmul": _addcmul,
+    "embedding": _embedding, "matmul": _matmul, "addmm": _addmm, "addcmul": _addcmul,
     "bmm": _matmul,
     **dict.fromkeys(("cumsum", "einsum", "tensordot"), _contract),
     **COMPARING_RULES,
@@ -232,6 +262,8 @@ RULES: dict[str, Callable[[Call], Any]] = {
     "linear": _linear,
     "neg": _neg,
     "conv1d": _conv1d,
+    **dict.fromkeys(("int", "long"), _whole),
+    "one_hot": _one_hot,
     "glu": _glu,
     "pad": _contract,
     "constant_pad_nd": _contract,
