@@ -9,7 +9,7 @@ from typing import Any
 
 from nn2poly.arguments import plural
 from nn2poly.plain import plain_mapping, plain_record
-from nn2poly.tables import Table
+from nn2poly.tables import Table, printable
 from nn2poly.verdicts import Observed, Region, Verdict, agreement_text
 
 # Quantiles of the absolute error that a card gives (taste).
@@ -256,7 +256,8 @@ class FidelityCard:
         return found
 
     def __str__(self) -> str:
-        return "\n\n".join([str(self.verdict), *map(str, self.tables()), str(self.guarantee)])
+        parts = [str(self.verdict), *map(str, self.tables()), str(self.guarantee)]
+        return printable("\n\n".join(parts))
 
     def _repr_html_(self) -> str:
         tables = "".join(table._repr_html_() for table in self.tables())

@@ -165,9 +165,31 @@ def _format_float(value: float) -> str:
     return f"{value:,.{max(0, 3 - exponent)}f}" if -5 < exponent < 6 else scientific
 
 
+def printable(text: str) -> str:
+    """Blank the characters that would steer a terminal or turn the text round; keep line breaks.
+
+    Examples
+    --------
+    >>> printable("a" + chr(27) + "[31m")
+    'a [31m'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+
+
+def one_line(text: str) -> str:
+    """Make text printable, line breaks too.
+
+    Examples
+    --------
+    >>> one_line("a" + chr(10) + "b")
+    'a b'
+    """
+    return printable(text).replace("\n", " ")
+
+
 def _format_text(text: str) -> str:
     # A line break would break the row; an escape sequence would reach the terminal.
-    clean = "".join(c if c.isprintable() else " " for c in text)
+    clean = one_line(text)
     return clean if len(clean) <= _LONGEST else clean[: _LONGEST - 1] + "…"
 
 

@@ -122,3 +122,13 @@ def test_markup_in_class_and_output_names_of_several_outputs_shows_as_text():
     reader = Reader(ramp(1, 1, 2, output_names=evil, classes=evil)._repr_html_())
     assert not {"b", "img"} & set(reader.tags)
     assert evil[1] in reader.texts
+
+
+def test_a_repr_holds_nothing_that_steers_a_terminal():
+    """Escape sequences, and marks that turn the reading direction round."""
+    name = "a\x1b[31m\u202e\nb"
+    poly = Polynomial([[1.0], [2.0]], 1, [name], [name])
+    assert repr(poly).replace("\n", "").isprintable()
+    assert len(repr(poly).splitlines()) == len(
+        repr(Polynomial([[1.0], [2.0]], 1, ["a"])).splitlines()
+    )

@@ -98,7 +98,7 @@ def predict(
         line = f"Wrote {output}: {plural(len(result), 'row')}, columns {', '.join(columns)}."
         return Answer({**found, "file": str(output)}, (line,))
     rows = result.astype(object).where(result.notna(), None).to_numpy().tolist()
-    return Answer({**found, "rows": rows}, raw=result.to_csv(index=False, lineterminator="\n"))
+    return Answer({**found, "rows": rows}, raw=_csv(result))
 
 
 def _kept(frame: pd.DataFrame, keep: list[str]) -> pd.DataFrame:
@@ -155,9 +155,29 @@ def _classes(poly: Explicit, count: int) -> list[str]:
     return [f"P({name})" for name in classes]
 
 
+def _csv(frame: pd.DataFrame) -> str:
+    """Write CSV in which no header and no text is a formula to a spreadsheet."""
+    texts = frame.select_dtypes(include=["object", "string", "category"]).columns
+    safe = frame.assign(**{name: frame[name].map(_no_formula) for name in texts})
+    safe.columns = [_no_formula(name) for name in safe.columns]
+    text: str = safe.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def _no_formula(value: Any) -> Any:
+    """Put an apostrophe before text that a spreadsheet would run; numbers stay."""
+    if not isinstance(value, str) or value[:1] not in ("=", "+", "-", "@", "\t", "\r"):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
 def _write(frame: pd.DataFrame, path: Path) -> None:
     if path.suffix.lower() == ".csv":
-        frame.to_csv(path, index=False, lineterminator="\n")
+        path.write_text(_csv(frame), encoding="utf-8", newline="")
     elif path.suffix.lower() == ".parquet":
         frame.to_parquet(path, index=False)
     else:

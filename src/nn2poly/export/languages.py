@@ -9,10 +9,11 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.export.brace_source import c, javascript
 from nn2poly.export.excel_formula import excel
 from nn2poly.export.latex_formula import latex
+from nn2poly.export.names import identifiers
 from nn2poly.export.onnx_model import onnx_bytes
 from nn2poly.export.python_source import python
 from nn2poly.export.sql_expression import sql, sql_select
-from nn2poly.export.sympy_expression import sympy
+from nn2poly.export.sympy_expression import sympy, sympy_names
 from nn2poly.formula.piecewise import Explicit
 
 
@@ -93,7 +94,13 @@ def _sympy_texts(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
 
 
 def _sympy_lines(poly: Explicit, *, kind: str = "raw") -> str:
-    return "".join(f"{name} = {text}\n" for name, text in _sympy_texts(poly, kind=kind).items())
+    """Write the outputs under plain names, after remarks on those that stand for others."""
+    features, texts = sympy_names(poly), _sympy_texts(poly, kind=kind)
+    outputs = dict(zip(identifiers(texts, prefix="y"), texts, strict=True))
+    other = [(word, name) for word, name in (*features.items(), *outputs.items()) if word != name]
+    lines = [f"# {word} is {name!r}" for word, name in other]
+    lines += [f"{word} = {texts[name]}" for word, name in outputs.items()]
+    return "".join(f"{line}\n" for line in lines)
 
 
 # A file of SQL is a whole SELECT from a table called data.

@@ -13,7 +13,7 @@ from nn2poly.arrays import IntArray
 from nn2poly.formula import ranking
 from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import held_text
-from nn2poly.tables import Table
+from nn2poly.tables import Table, one_line
 
 if TYPE_CHECKING:
     from nn2poly.formula.polynomial import Polynomial
@@ -111,7 +111,7 @@ def text(poly: Polynomial) -> str:
         lines.append(f"  … {poly.n_outputs - SHOWN_OUTPUTS} more outputs")
     if held := held_text(poly.inputs):
         lines.append(f"  {held}")
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def html(poly: Polynomial) -> str:

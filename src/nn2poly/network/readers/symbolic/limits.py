@@ -30,6 +30,14 @@ def check_memory(count: int, where: str | None = None) -> None:
 
     A quarter of the free memory is the most: arrays are made from others of their size.
     """
+    if count > SMALL and 4 * 8 * count > available_bytes():
+        raise UnsupportedModelError(
+            "The model needs more memory than there is.",
+            where=where,
+            expected=f"arrays of at most a quarter of the {human_bytes(available_bytes())} free",
+            found=f"{human_bytes(8 * count)} for {count:,} numbers",
+            remedy="free memory, or use a machine with more of it",
+        )
     allowed = _allowed.get()
     if allowed is not None and 8 * count > allowed:
         raise UnsupportedModelError(
@@ -39,12 +47,3 @@ def check_memory(count: int, where: str | None = None) -> None:
             found=f"{human_bytes(8 * count)} for {count:,} numbers",
             remedy=f"if you trust it, set {FILE_MEMORY}={8 * count}",
         )
-    if count <= SMALL or 4 * 8 * count <= available_bytes():
-        return
-    raise UnsupportedModelError(
-        "The model needs more memory than there is.",
-        where=where,
-        expected=f"arrays of at most a quarter of the {human_bytes(available_bytes())} free",
-        found=f"{human_bytes(8 * count)} for {count:,} numbers",
-        remedy="free memory, or use a machine with more of it",
-    )
