@@ -29,7 +29,6 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     Normalizer,
     OneHotEncoder,
-    OrdinalEncoder,
     PolynomialFeatures,
     PowerTransformer,
     QuantileTransformer,
@@ -377,9 +376,6 @@ ENCODERS = {
     "first dropped": OneHotEncoder(drop="first"),
     "dropped if binary": OneHotEncoder(drop="if_binary", sparse_output=False),
     "chosen ones dropped": OneHotEncoder(drop=["farmer", 2, True, "x=y"]),
-    "unknown ignored": OneHotEncoder(handle_unknown="ignore"),
-    "rare grouped": OneHotEncoder(min_frequency=70),
-    "rare grouped and first dropped": OneHotEncoder(max_categories=2, drop="first"),
     "after an imputer": make_pipeline(
         SimpleImputer(strategy="constant", fill_value="none"), OneHotEncoder()
     ),
@@ -517,10 +513,9 @@ def test_a_missing_category_is_refused_by_its_column():
         n2p.read_network(model).predict(X.assign(job=X.job.where(X.index != 3)))
 
 
-@pytest.mark.parametrize("handle_unknown", ["error", "ignore"])
-def test_an_unknown_level_is_refused_by_its_value(handle_unknown):
+def test_a_level_that_the_encoder_refuses_is_refused_by_its_value():
     X, y = people()
-    model = fit(census_pipeline(OneHotEncoder(handle_unknown=handle_unknown)), X, y)
+    model = fit(census_pipeline(OneHotEncoder(handle_unknown="error")), X, y)
     with pytest.raises(InvalidInputError, match="'job'") as caught:
         n2p.read_network(model).predict(X.assign(job=X.job.replace("clerk", "baker")))
     assert "'baker'" in caught.value.found
@@ -754,9 +749,8 @@ def test_a_refused_step_inside_columns_is_named_and_left_by_the_columns(diabetes
     assert network.feature_names == tuple(columns.get_feature_names_out())
 
 
-def test_ordinal_codes_and_codes_of_codes_are_refused():
+def test_codes_of_codes_are_refused():
     X, y = people()
-    assert "OrdinalEncoder" in refused(fit(census_pipeline(OrdinalEncoder()), X, y)).what
     coded = pipeline(StandardScaler(), OneHotEncoder(handle_unknown="ignore"))
     error = refused(fit(coded, X[["age"]], y))
     assert "another step has computed" in error.what

@@ -17,7 +17,7 @@ from nn2poly.assess.tails import find_tail, worst_rows
 from nn2poly.assess.verdict import verdict
 from nn2poly.cards import QUANTILES, FidelityCard, OutputFidelity
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import Inputs, as_matrix, held_features, matching_names, share_beyond
+from nn2poly.inputs import Inputs, held_features, read_either, share_beyond
 from nn2poly.inputs.held import NAMED
 from nn2poly.links import labels, probabilities
 from nn2poly.network.network import Network
@@ -76,13 +76,8 @@ def fidelity(model: Any, poly: Approximation, X: Any) -> FidelityCard:
     """
     network = read_network(model)
     check_pair(network, poly, "fidelity")
-    rows = read_evenly(X, lambda table: _matrix(table, network, poly))
+    rows = read_evenly(X, lambda table: read_either(table, poly.inputs, network.inputs))
     return make_card(network, poly, rows)
-
-
-def _matrix(X: Any, network: Network, poly: Approximation) -> FloatArray:
-    names = matching_names(X, poly.feature_names, network.feature_names)
-    return as_matrix(X, feature_names=names, n_features=network.n_features, where="X")
 
 
 def make_card(

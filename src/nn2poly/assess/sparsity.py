@@ -19,7 +19,7 @@ from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import term_name
-from nn2poly.inputs import as_matrix, matching_names
+from nn2poly.inputs import read_either
 from nn2poly.network.readers import read_network
 from nn2poly.tables import Table
 
@@ -129,8 +129,7 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
     """
     _check_one_region(poly)
     network = read_network(model)
-    names = matching_names(X, poly.feature_names, network.feature_names)
-    rows = as_matrix(X, feature_names=names, n_features=poly.n_features, where="X")
+    rows = read_either(X, poly.inputs, network.inputs)
     rows = rows[:: max(1, len(rows) // MAX_ROWS)]
     truth = network.predict(rows).reshape(len(rows), -1)
     places = _candidates(poly, rows, check_count(max_terms, where="max_terms"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
@@ -15,6 +16,7 @@ from nn2poly.assess.fidelity import make_card
 from nn2poly.conversion.advice import with_advice
 from nn2poly.conversion.expand import calibrate_network, layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.conversion.identify import identify
 from nn2poly.conversion.input_bounds import check_bounds
 from nn2poly.conversion.option_search import (
     BUDGETS,
@@ -30,7 +32,7 @@ from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem, read_problem
 from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
-from nn2poly.conversion.reading import named_network
+from nn2poly.conversion.reading import named_network, renamed_data
 from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine, with_deviations
 from nn2poly.conversion.refit import fit_terms
 from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
@@ -219,7 +221,9 @@ def convert(
         raise _needs_data("Only a calibration holds columns at bounds.")
     if asked is not None:
         _check_transformable(task, bounded=is_held)
-    network = named_network(read_network(model, after=after), data, feature_names, output_names)
+    network, names = read_network(model, after=after), _tuple(feature_names)
+    data = renamed_data(network, data, names)
+    network = named_network(network, data, names, output_names)
     problem = None
     if data is not None:
         task.report("reading the sample")
@@ -240,13 +244,16 @@ def convert(
     if problem is None or task.method != "calibrated":
         pnet = _expanded(task, network, taylor_order, taylor_center, around)
         poly = _written(pnet, problem, task, keep_layers=keep_layers, out=out)
-        return poly if problem is None or out is not None else with_deviations(poly, problem)
+        if problem is None or out is not None:
+            return poly
+        return with_deviations(identify(poly, problem), problem)
     both_open = not task.order and wanted == "auto" and budget is None
     if both_open and task.refit and can_choose(problem):
         point = _best_option(task, problem)
         task, budget, wanted = replace(task, order=point.order), point.max_terms, point.regions
     if budget is not None:
-        return _measured(_sparse(problem, budget, task), problem, task, wanted)
+        sparse = _sparse(problem, budget, task)
+        return _measured(sparse, problem, task, wanted, within_budget=True)
     if asked is not None and problem.is_transformed:
         poly, path = _transformed(task, problem)
         return _measured(poly, problem, task, wanted, path)
@@ -294,7 +301,9 @@ def polynomial_network(
     1.0
     """
     task = _Task(_check_order(max_order), _choose(method, data, around), refit, target_r2, progress)
-    network = named_network(read_network(model, after=after), data, feature_names, output_names)
+    network, names = read_network(model, after=after), _tuple(feature_names)
+    data = renamed_data(network, data, names)
+    network = named_network(network, data, names, output_names)
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
@@ -406,14 +415,17 @@ def _measured(
     regions: int | str,
     path: Path = (),
     pnet: PolynomialNetwork | None = None,
+    *,
+    within_budget: bool = False,
 ) -> Polynomial | PiecewisePolynomial:
     """Split into regions where they are wanted, and measure the fidelity."""
+    unique = partial(identify, problem=problem, grow=not within_budget)
     if regions != 1:
         task.report("looking for regions")
-        pieces = split_regions(poly, problem, regions, task.target_r2)
+        pieces = split_regions(poly, problem, regions, task.target_r2, unique)
         if isinstance(pieces, PiecewisePolynomial):
             return _with_card(pieces, problem, task, path, pnet)
-    measured = with_deviations(_with_card(poly, problem, task, path, pnet), problem)
+    measured = with_deviations(_with_card(unique(poly), problem, task, path, pnet), problem)
     # Where regions were wanted, none helped: there is nothing closer to look for.
     return with_advice(measured, problem) if regions == 1 else measured
 
@@ -467,6 +479,11 @@ def _check_fitted(name: str, task: _Task, *, keep_layers: bool, out: str | FileP
             found="keep_layers=True" if keep_layers else f"out={str(out)!r}",
             remedy=f"leave {name} out, or save the formula afterwards",
         )
+
+
+def _tuple(names: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Keep names that may be an iterator, which is read more than once."""
+    return None if names is None else tuple(names)
 
 
 def _check_target(target_r2: float) -> float:

@@ -21,6 +21,20 @@ from nn2poly.streams import is_dask, open_stream
 GATHERED_NUMBERS = 2**25
 
 
+def renamed_data(network: Network, data: Any, feature_names: Iterable[str] | None) -> Any:
+    """Read a data frame by the names that its columns have, where the user wants others.
+
+    Parameters
+    ----------
+    network
+        As it was read, with its own names.
+    """
+    columns = frame_columns(data)
+    if columns is None or feature_names is None or set(feature_names) <= set(columns):
+        return data
+    return network.check_data(data, where="data")
+
+
 def named_network(
     network: Network,
     data: Any,

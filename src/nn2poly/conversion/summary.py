@@ -30,8 +30,8 @@ class Summary:
         Array (n, p): the rows for the card.
     held_out_numbers
         Array (n,): the numbers of these rows in the data.
-    seen_low, seen_high
-        Arrays (p,): range of all rows.
+    seen_low, seen_high, seen_center
+        Arrays (p,): range and weighted mean of all rows.
     first
         Array (m, p): the first rows to fit, at most `FIRST_ROWS`.
     """
@@ -44,6 +44,7 @@ class Summary:
     held_out: FloatArray
     seen_low: FloatArray
     seen_high: FloatArray
+    seen_center: FloatArray
     first: FloatArray
     held_out_numbers: IntArray
 
@@ -71,6 +72,7 @@ def summarise(sample: Sample) -> Summary:
         held_out,
         everything.low,
         everything.high,
+        everything.mean,
         first,
         kept.index(),
     )

@@ -14,7 +14,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import as_matrix, frame_columns, matching_names
+from nn2poly.inputs import frame_columns
 from nn2poly.links import probabilities
 
 
@@ -94,10 +94,9 @@ class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
         """Check inputs: a frame is matched by name, anything else as scikit-learn does."""
         poly = self._usable()
         table = X if frame_columns(X) is not None else check_array(X, estimator=self)
-        names = matching_names(table, poly.feature_names)
-        if names is None or frame_columns(X) is None:
+        if frame_columns(X) is None or not poly.inputs.named:
             self._check_width(table)
-        return as_matrix(table, feature_names=names, n_features=poly.n_features, where="X")
+        return poly.inputs.read(table)
 
     def _check_width(self, table: Any) -> None:
         found, expected = table.shape[1], self.n_features_in_

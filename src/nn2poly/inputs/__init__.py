@@ -2,6 +2,7 @@
 
 from nn2poly.inputs.columns import Column, Inputs
 from nn2poly.inputs.coordinates import Coordinate
+from nn2poly.inputs.either import read_either
 from nn2poly.inputs.held import held_features, held_text, share_beyond
 from nn2poly.inputs.matrices import (
     as_matrix,
@@ -25,6 +26,7 @@ __all__ = [
     "matching_names",
     "outside_range",
     "read_array",
+    "read_either",
     "share_beyond",
     "warn_outside",
 ]

@@ -19,7 +19,15 @@ from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
 from nn2poly.inputs.functions import Identity
-from nn2poly.inputs.matrices import as_matrix, matching_names, outside_range, warn_outside
+from nn2poly.inputs.matrices import (
+    Level,
+    as_matrix,
+    frame_columns,
+    matching_names,
+    outside_range,
+    warn_outside,
+)
+from nn2poly.inputs.unnamed import one_row, with_text
 from nn2poly.plain import (
     plain_count,
     plain_flag,
@@ -51,11 +59,19 @@ class Column:
         One per feature.
     ranges
         One per feature: lowest and highest value that the conversion saw; None if unknown.
+    members
+        Of a factor whose levels stand for other values: the values of the table that each
+        level means, as text. Empty: every level means itself.
+    rest
+        Of a factor: the number of the level that any other value means; None: it is refused.
 
     Examples
     --------
     >>> Column.factor("sex", ["male", "female"]).features
     ('sex=male', 'sex=female')
+    >>> Column("city", "factor", ("Paris", "rare"), ("a", "b"), members=(("Paris",), ("Albi",)))
+    ... # doctest: +ELLIPSIS
+    Column(name='city', kind='factor', levels=('Paris', 'rare'), ...)
     """
 
     name: str
@@ -64,6 +80,8 @@ class Column:
     features: tuple[str, ...] = ()
     coordinates: tuple[Coordinate, ...] = ()
     ranges: tuple[Range, ...] | None = None
+    members: tuple[tuple[str, ...], ...] = ()
+    rest: int | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.kind, KINDS, name="kind")
@@ -74,6 +92,7 @@ class Column:
         sizes |= set() if self.ranges is None else {len(self.ranges)}
         is_factor = self.kind == "factor"
         sizes |= {len(self.levels)} if is_factor else {1}
+        sizes |= {len(self.members)} if self.members else set()
         if len(sizes) > 1 or (self.levels and not is_factor):
             raise InvalidInputError(
                 f"The column {self.name!r} does not fit together.",
@@ -94,8 +113,14 @@ class Column:
         """Number of features."""
         return len(self.features)
 
+    @property
+    def values(self) -> tuple[tuple[str, ...], ...]:
+        """For each level the values of the table that mean it; those of `rest` are all others."""
+        return self.members or tuple((level,) for level in self.levels)
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain data for a file."""
+        groups = {"members": [list(texts) for texts in self.members], "rest": self.rest}
         return {
             "name": self.name,
             "kind": self.kind,
@@ -103,14 +128,16 @@ class Column:
             "features": list(self.features),
             "coordinates": [coordinate.to_dict() for coordinate in self.coordinates],
             "ranges": None if self.ranges is None else [list(pair) for pair in self.ranges],
+            **{name: value for name, value in groups.items() if value not in ([], None)},
         }
 
     @classmethod
     def from_dict(cls, data: Any) -> Column:
         """Rebuild a column from `to_dict`."""
-        names = ("name", "kind", "levels", "features", "coordinates", "ranges")
-        fields = plain_object(data, names)
-        ranges = fields["ranges"]
+        names = ("name", "kind", "levels", "features", "coordinates", "ranges", "members", "rest")
+        groups: dict[str, Any] = {"members": [], "rest": None}
+        fields = plain_object({**groups, **data} if isinstance(data, dict) else data, names)
+        ranges, rest = fields["ranges"], fields["rest"]
         return cls(
             plain_texts([fields["name"]])[0],
             fields["kind"],
@@ -118,6 +145,8 @@ class Column:
             plain_texts(fields["features"]),
             tuple(map(Coordinate.from_dict, plain_list(fields["coordinates"]))),
             None if ranges is None else tuple(map(_range, plain_list(ranges))),
+            tuple(map(plain_texts, plain_list(fields["members"]))),
+            None if rest is None else plain_count(rest),
         )
 
 
@@ -249,22 +278,36 @@ class Inputs:
 
     # ---- data ----
 
-    def read(self, X: Any, *, where: str = "X") -> FloatArray:
-        """Turn a table into features (n, p): columns by name, levels of factors as 0 and 1."""
-        levels = self._levels
+    def read(self, X: Any, *, where: str = "X", allow_nan: bool = False) -> FloatArray:
+        """Turn a table into features (n, p): columns by name, levels of factors as 0 and 1.
+
+        A pandas Series is one row. Arrays go by position, and so do data frames of p columns
+        where nobody has given names to the features, as in the model itself. ``allow_nan`` lets
+        missing values through.
+        """
+        levels, columns = self.levels_of, [column.name for column in self.columns]
+        X = one_row(X, (*columns, *self.feature_names))
+        X = with_text(X, columns, where=where) if levels else X
         names = matching_names(X, self.feature_names, levels=levels)
+        if not self.named and len(frame_columns(X) or ()) == self.n_features:
+            names = None
         return as_matrix(
-            X, feature_names=names, n_features=self.n_features, where=where, levels=levels
+            X,
+            feature_names=names,
+            n_features=self.n_features,
+            where=where,
+            allow_nan=allow_nan,
+            levels=levels,
         )
 
     @cached_property
-    def _levels(self) -> dict[str, tuple[str, str]]:
-        """Feature → column and level, of those that a column of text may stand for."""
+    def levels_of(self) -> dict[str, Level]:
+        """What the features stand for that are levels of a column of text."""
         factors = [column for column in self.columns if column.kind == "factor"]
         return {
-            feature: (column.name, level)
+            feature: Level(column.name, column.values[k], k == column.rest)
             for column in factors
-            for feature, level in zip(column.features, column.levels, strict=True)
+            for k, feature in enumerate(column.features)
         }
 
     def to_working(self, features: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import Approximation, check_pair, mean_r2
-from nn2poly.inputs import as_matrix, matching_names
+from nn2poly.inputs import read_either
 from nn2poly.network.readers import read_network
 from nn2poly.plots.labels import plain, shorten
 from nn2poly.plots.layout import Panels, describe, panels, result, tidy
@@ -74,8 +74,7 @@ def diagonal(
     """
     network = read_network(model)
     check_pair(network, poly, "diagonal")
-    names = matching_names(X, poly.feature_names, network.feature_names)
-    rows = as_matrix(X, feature_names=names, n_features=network.n_features, where="X")
+    rows = read_either(X, poly.inputs, network.inputs)
     outputs = chosen_outputs(output, poly.output_names)
     truth = network.predict(rows).reshape(len(rows), -1)
     guess = poly.outputs_by_order(rows)[-1]

@@ -15,10 +15,8 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import (
     Inputs,
-    as_matrix,
     held_text,
     level_text,
-    matching_names,
     share_beyond,
 )
 from nn2poly.links import labels
@@ -69,10 +67,7 @@ def read_rows(X: Any, y: Any, poly: Explicit) -> Rows:
     >>> rows.index, rows.y
     (array([0, 2]), array([10, 30]))
     """
-    names = matching_names(X, poly.feature_names)
-    matrix = as_matrix(
-        X, feature_names=names, n_features=poly.n_features, where="X", allow_nan=True
-    )
+    matrix = poly.inputs.read(X, allow_nan=True)
     absent = np.isnan(matrix)
     index = np.flatnonzero(~absent.any(axis=1))
     if not len(index):

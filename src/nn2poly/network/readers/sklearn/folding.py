@@ -16,8 +16,9 @@ import numpy as np
 from nn2poly.arguments import default_names
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.inputs import Column, Coordinate, Inputs, level_text
+from nn2poly.inputs import Column, Coordinate, Inputs
 from nn2poly.network.builder import Value, concatenate
+from nn2poly.network.readers.sklearn.encoders import ENCODERS, Levels
 from nn2poly.network.readers.sklearn.transformers import (
     PROJECTIONS,
     SCALERS,
@@ -25,7 +26,6 @@ from nn2poly.network.readers.sklearn.transformers import (
     column_positions,
     diagonal,
     is_passthrough,
-    one_hot_block,
     sklearn_class,
     sklearn_kind,
 )
@@ -34,7 +34,7 @@ from nn2poly.network.readers.sklearn.transformers import (
 NUMBERS = 0
 _SUPPORTED = (
     "scalers, PCA and other linear projections, column selections, ColumnTransformer, "
-    "FeatureUnion, OneHotEncoder on raw columns, imputers, passthrough"
+    "FeatureUnion, encoders of raw columns (one-hot, ordinal, target), imputers, passthrough"
 )
 
 
@@ -75,13 +75,13 @@ class RawColumns:
     coordinates
         Center and scale of a column, from the first scaler that meets it.
     levels
-        The levels of a column that is one-hot encoded.
+        The levels of a column that is encoded.
     """
 
     count: int
     names: tuple[str, ...] | None
     coordinates: dict[int, tuple[float, float]] = field(default_factory=dict)
-    levels: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    levels: dict[int, Levels] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +144,15 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
         block = table.value.matrices.get(1 + j)
         if block is not None and block.any():
             rows.append(block)
-            columns.append(Column.factor(name, raw.levels[j]))
+            columns.append(_factor(name, raw.levels[j]))
     inputs = Inputs(tuple(columns), named=not by_place)
     return Folded(np.vstack(rows), table.value.bias, inputs)
+
+
+def _factor(name: str, levels: Levels) -> Column:
+    plain = levels.members == tuple((level,) for level in levels.names)
+    members = () if plain else levels.members
+    return replace(Column.factor(name, levels.names), members=members, rest=levels.rest)
 
 
 # ---- walking ------------------------------------------------------------------------------
@@ -233,16 +239,16 @@ def _imputer(step: Step, table: Table) -> Table:
     return table.columns([k for k, name in enumerate(before) if name in kept])
 
 
-def _one_hot(step: Step, table: Table) -> Table:
-    parts = []
+def _encoder(step: Step, table: Table) -> Table:
+    encode, parts = ENCODERS[sklearn_kind(step.model, ENCODERS) or ""], []
     for k, j in enumerate(table.raw):
         if j is None:
             raise step.refuse("encodes columns that another step has computed")
-        levels = tuple(level_text(value) for value in step.model.categories_[k].tolist())
-        if table.known.levels.setdefault(j, levels) != levels:
+        found = encode(step.model, k)
+        if table.known.levels.setdefault(j, found.levels) != found.levels:
             raise step.refuse("encodes a column that another step encodes with other levels")
-        block = one_hot_block(step.model, k)
-        parts.append(Value(np.zeros(block.shape[1]), {1 + j: block}))
+        width = found.numbers.shape[1]
+        parts.append(Value(np.zeros(width), {1 + j: found.numbers}))
     nothing = table.value.columns([])  # keeps the source of the numbers
     return table.computed(concatenate([nothing, *parts]))
 
@@ -281,10 +287,10 @@ def _side_by_side(step: Step, parts: list[tuple[str, Any, Table]], table: Table)
 FOLDS: dict[str, Callable[[Step, Table], Table]] = {
     **dict.fromkeys(SCALERS, _scaler),
     **dict.fromkeys(PROJECTIONS, _projection),
+    **dict.fromkeys(ENCODERS, _encoder),
     **dict.fromkeys(("IterativeImputer", "KNNImputer", "SimpleImputer"), _imputer),
     "ColumnTransformer": _column_transformer,
     "FeatureUnion": _feature_union,
     "FunctionTransformer": _function,
-    "OneHotEncoder": _one_hot,
     "SelectorMixin": _selector,
 }
