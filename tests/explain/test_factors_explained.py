@@ -152,9 +152,7 @@ def test_explanations_go_by_column(poly, people):
 
 
 def test_a_single_level_does_not_move_by_itself(poly, people):
-    with pytest.raises(
-        InvalidInputError, match=r"(?s)level of the column .sex.*ask for .sex."
-    ):
+    with pytest.raises(InvalidInputError, match=r"(?s)level of the column .sex.*ask for .sex."):
         explain.partial_dependence(poly, people[0], "sex=male")
 
 

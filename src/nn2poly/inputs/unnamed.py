@@ -37,8 +37,8 @@ def with_text(X: Any, names: Sequence[str], *, where: str) -> Any:
 
     Examples
     --------
-    >>> with_text([[39, "clerk"], [50, "nurse"]], ["age", "job"], where="X").dtypes.tolist()
-    [dtype('int64'), dtype('O')]
+    >>> with_text([[39, "clerk"], [50, "nurse"]], ["age", "job"], where="X")["age"].sum() == 89
+    np.True_
     """
     array = _objects(X)
     if array is None:
