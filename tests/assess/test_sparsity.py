@@ -32,7 +32,7 @@ def test_the_planted_terms_join_first_and_then_nothing_is_missing(planted):
     raw = path.polynomial(5).rebase()
     assert path.r2[-1] == pytest.approx(1.0, abs=1e-9)
     assert raw.coefficient("x2 x3") == pytest.approx(3.0, abs=1e-6)
-    assert {row[1] for row in path.table()[:3]} == {"1", "x1", "x2 x3"}
+    assert {row[1] for row in path.table()[:3]} == {"1", "x1", "x2 · x3"}
     assert path.r2[2] > 0.99
 
 

@@ -139,4 +139,4 @@ def test_rare_flags_that_never_met_by_chance_keep_their_product(make_network):
     X[:5, 1], X[5:12, 2] = 1.0, 1.0
     names = ["x", "a", "b"]
     poly = n2p.convert(make_network(5, (3, 6, 1)).named(names), 2, data=X)
-    assert "a b" in poly.term_names()
+    assert "a · b" in poly.term_names()

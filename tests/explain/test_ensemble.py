@@ -75,7 +75,7 @@ def test_terms_that_one_member_lacks_count_as_zero():
     assert dict(zip(found.mean.term_names(), found.mean.coefficients[:, 0], strict=True)) == {
         "1": 2.5,
         "a": 2.0,
-        "a b": 1.0,
+        "a · b": 1.0,
     }
     assert found.sign_stability[:, 0].tolist() == [0.5, 1.0, 0.5]
 

@@ -52,7 +52,7 @@ def test_a_negative_intercept_keeps_its_sign():
 
 def test_a_long_formula_counts_the_terms_that_it_leaves_out():
     text = formula(ramp(3, 3))
-    assert text.startswith("y = 1 + 20 v2^3 + 19 v1 v2^2")
+    assert text.startswith("y = 1 + 20 v2^3 + 19 v1 · v2^2")
     assert text.endswith(" + … 13 more")
     assert len(text.split(" + ")) == 7 + 1
 
@@ -63,7 +63,7 @@ def test_a_feature_called_1_is_not_taken_for_the_intercept():
 
 def test_a_polynomial_without_an_intercept_shows_none():
     poly = Polynomial.from_terms(["a b"], [2.0], ["a", "b"])
-    assert formula(poly) == "y = 2 a b"
+    assert formula(poly) == "y = 2 a · b"
 
 
 def test_a_polynomial_without_terms_is_zero():

@@ -107,7 +107,7 @@ def test_none_is_refused_by_its_type_name():
     ("X", "dtype"),
     [
         (np.array([[1j, 2.0]]), "complex128"),
-        (np.array([[1, 2]], dtype=object), "object"),
+        (np.array([[1, "2"]], dtype=object), "object"),
         (np.array([["a", "b"]]), "<U1"),
         ([[1.0, None]], "object"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), "datetime64"),

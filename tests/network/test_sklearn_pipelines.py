@@ -29,7 +29,6 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     Normalizer,
     OneHotEncoder,
-    OrdinalEncoder,
     PolynomialFeatures,
     PowerTransformer,
     QuantileTransformer,
@@ -366,9 +365,6 @@ ENCODERS = {
     "first dropped": OneHotEncoder(drop="first"),
     "dropped if binary": OneHotEncoder(drop="if_binary", sparse_output=False),
     "chosen ones dropped": OneHotEncoder(drop=["farmer", 2, True, "x=y"]),
-    "unknown ignored": OneHotEncoder(handle_unknown="ignore"),
-    "rare grouped": OneHotEncoder(min_frequency=70),
-    "rare grouped and first dropped": OneHotEncoder(max_categories=2, drop="first"),
     "after an imputer": make_pipeline(
         SimpleImputer(strategy="constant", fill_value="none"), OneHotEncoder()
     ),
@@ -434,7 +430,7 @@ def test_a_polynomial_of_categories_predicts_on_the_raw_frame(name):
     assert card.rmse == pytest.approx(rmse)
     assert n2p.sparse_path(model, poly, X, max_terms=5).r2[-1] > 0.5
     # Indicators are their own squares, and two levels of one column never meet.
-    assert not {"job=clerk^2", "job=clerk job=farmer"} & set(poly.term_names())
+    assert not {"job=clerk^2", "job=clerk · job=farmer"} & set(poly.term_names())
 
 
 def test_the_levels_have_the_effects_of_an_affine_pipeline():
@@ -506,7 +502,7 @@ def test_a_missing_category_is_refused_by_its_column():
         n2p.read_network(model).predict(X.assign(job=X.job.where(X.index != 3)))
 
 
-def test_an_unknown_level_is_refused_by_its_value():
+def test_a_level_that_the_encoder_refuses_is_refused_by_its_value():
     X, y = people()
     model = fit(census_pipeline(OneHotEncoder(handle_unknown="error")), X, y)
     with pytest.raises(InvalidInputError, match="'job'") as caught:
@@ -738,9 +734,8 @@ def test_a_refused_step_inside_columns_is_named_and_left_by_the_columns(diabetes
     assert network.feature_names == tuple(columns.get_feature_names_out())
 
 
-def test_ordinal_codes_and_codes_of_codes_are_refused():
+def test_codes_of_codes_are_refused():
     X, y = people()
-    assert "OrdinalEncoder" in refused(fit(census_pipeline(OrdinalEncoder()), X, y)).what
     coded = pipeline(StandardScaler(), OneHotEncoder(handle_unknown="ignore"))
     error = refused(fit(coded, X[["age"]], y))
     assert "another step has computed" in error.what

@@ -70,7 +70,7 @@ def choose_inputs(
 
 def _filled(inputs: Inputs) -> list[str]:
     """List the columns whose missing values are filled in, or are no level."""
-    own = [c.name for c in inputs.columns if c.ignores_unseen or (c.hole and not c.marks)]
+    own = [c.name for c in inputs.columns if c.rest is not None or (c.hole and not c.marks)]
     return [*own, *(name for imputer in inputs.imputers for name in imputer.columns)]
 
 

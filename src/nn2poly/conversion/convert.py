@@ -26,11 +26,12 @@ from nn2poly.conversion.fitting import (
 )
 from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT
 from nn2poly.conversion.given_models import read_model
+from nn2poly.conversion.identify import identify
 from nn2poly.conversion.input_bounds import check_bounds
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem, read_problem
 from nn2poly.conversion.radius import warn_if_outside
-from nn2poly.conversion.reading import named_network
+from nn2poly.conversion.reading import named_network, renamed_data
 from nn2poly.conversion.refine import fold_indicators, with_deviations
 from nn2poly.conversion.splitting import check_regions
 from nn2poly.conversion.transforms import check_transforms
@@ -256,7 +257,9 @@ def convert(
     found_model = read_model(model, data, after=after, link=link, classes=classes, check=check)
     if isinstance(found_model, Oracle):
         _check_function(task, keep_layers=keep_layers, out=out)
-    network = named_network(found_model, data, feature_names, output_names)
+    names = _tuple(feature_names)
+    data = renamed_data(found_model, data, names)
+    network = named_network(found_model, data, names, output_names)
     if threshold is not None:
         network = replace(network, outputs=network.outputs.declared(threshold=threshold))
     skip = check_missing(missing)
@@ -283,7 +286,9 @@ def convert(
     if isinstance(network, Network) and (problem is None or task.method != "calibrated"):
         pnet = _expanded(task, network, taylor_order, taylor_center, around)
         poly = _written(pnet, problem, task, keep_layers=keep_layers, out=out)
-        return poly if problem is None or out is not None else with_deviations(poly, problem)
+        if problem is None or out is not None:
+            return poly
+        return with_deviations(identify(poly, problem), problem)
     if problem is None:
         raise _needs_data("A function is fitted to a sample.")
     looked = choose_order(task, problem)
@@ -294,7 +299,8 @@ def convert(
         pnet = measure.with_card(calibration.refined, calibration.calibrated)
         return pnet.expand(out=out, progress=progress, keep_layers=keep_layers)
     if calibration is not None and (keep_layers or formula is None):
-        formula = _written(calibration.refined, problem, task, keep_layers=keep_layers)
+        written = _written(calibration.refined, problem, task, keep_layers=keep_layers)
+        formula = identify(written, problem)
     if formula is None:
         raise AssertionError("nothing was fitted")
     return measure.whole(formula, None if calibration is None else calibration.calibrated)
@@ -347,7 +353,9 @@ def polynomial_network(
             found=type(model).__name__,
             remedy="use convert(function, max_order, data=X)",
         )
-    network = named_network(found_model, data, feature_names, output_names)
+    names = _tuple(feature_names)
+    data = renamed_data(found_model, data, names)
+    network = named_network(found_model, data, names, output_names)
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
@@ -517,6 +525,11 @@ def _check_fitted(name: str, task: Task, *, keep_layers: bool, out: str | FilePa
             found="keep_layers=True" if keep_layers else f"out={str(out)!r}",
             remedy=f"leave {name} out, or save the formula afterwards",
         )
+
+
+def _tuple(names: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Keep names that may be an iterator, which is read more than once."""
+    return None if names is None else tuple(names)
 
 
 def _check_target(target_r2: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isnan
 
 import numpy as np
@@ -18,6 +19,7 @@ from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.crossfit import MOST_TERMS, OutOfFold, cross_fit, cross_fit_orders
 from nn2poly.conversion.expand import calibrate_network
 from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT
+from nn2poly.conversion.identify import identify
 from nn2poly.conversion.option_search import (
     BUDGETS,
     REGIONS,
@@ -105,15 +107,18 @@ def fit_formula(task: Task, problem: Problem) -> Fitted:
     if _is_open(task) and task.refit and can_choose(problem):
         return _of_best_option(task, problem)
     found = _of_one_region(task, problem)
+    unique = partial(identify, problem=problem, grow=task.max_terms is None)
     if task.regions == 1:
-        return found
+        poly = found.formula
+        return replace(found, formula=unique(poly)) if isinstance(poly, Polynomial) else found
     poly = found.formula
     if poly is None and found.calibration is not None:
         poly = fold_indicators(found.calibration.refined.expand(), problem)
     if not isinstance(poly, Polynomial):
         raise AssertionError("regions start from one polynomial")
     task.report("looking for regions")
-    return replace(found, formula=split_regions(poly, problem, task.regions, task.target_r2))
+    pieces = split_regions(poly, problem, task.regions, task.target_r2, unique)
+    return replace(found, formula=unique(pieces) if isinstance(pieces, Polynomial) else pieces)
 
 
 def _of_best_option(task: Task, problem: Problem) -> Fitted:

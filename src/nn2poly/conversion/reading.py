@@ -40,6 +40,20 @@ FEW_TO_REPEAT = 5_000
 FIRST_ROWS = 1_000
 
 
+def renamed_data(network: Model, data: Any, feature_names: Iterable[str] | None) -> Any:
+    """Read a data frame by the names that its columns have, where the user wants others.
+
+    Parameters
+    ----------
+    network
+        As it was read, with its own names.
+    """
+    columns = frame_columns(data)
+    if columns is None or feature_names is None or set(feature_names) <= set(columns):
+        return data
+    return network.check_data(data, where="data")
+
+
 @overload
 def named_network(
     network: Network,

@@ -9,7 +9,7 @@ fitted in the leaves at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -66,7 +66,11 @@ def check_regions(regions: object) -> int | str:
 
 
 def split_regions(
-    poly: Polynomial, problem: Problem, regions: int | str, target_r2: float
+    poly: Polynomial,
+    problem: Problem,
+    regions: int | str,
+    target_r2: float,
+    finish: Callable[[Polynomial], Polynomial],
 ) -> Polynomial | PiecewisePolynomial:
     """Split a formula of one region; give it as it is where nothing is gained by that.
 
@@ -74,12 +78,17 @@ def split_regions(
     ----------
     regions
         Most regions; ``"auto"`` for as few as reach ``target_r2`` on rows left out.
+    finish
+        Rewrites the polynomial of each region, at the end.
     """
     if isinstance(regions, str):
         found = grow_regions(poly, problem, MAX_AUTO, target_r2=target_r2)
     else:
         found = grow_regions(poly, problem, regions)
-    return poly if len(found.polynomials) == 1 else _piecewise(found, problem)
+    if len(found.polynomials) == 1:
+        return poly
+    found = replace(found, polynomials=tuple(map(finish, found.polynomials)))
+    return _piecewise(found, problem)
 
 
 def _piecewise(found: Regions, problem: Problem) -> PiecewisePolynomial:

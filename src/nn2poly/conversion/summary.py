@@ -32,8 +32,8 @@ class Summary:
     held_out_numbers, held_out_weights, held_out_units
         Arrays (n,): the places of these rows in the data, their weights, and numbers that are
         equal for rows that belong together.
-    seen_low, seen_high
-        Arrays (p,): range of all rows.
+    seen_low, seen_high, seen_center
+        Arrays (p,): range and weighted mean of all rows.
     some
         Array (m, p): rows to fit, evenly chosen, at most `SOME_ROWS`.
     """
@@ -46,6 +46,7 @@ class Summary:
     held_out: FloatArray
     seen_low: FloatArray
     seen_high: FloatArray
+    seen_center: FloatArray
     some: FloatArray
     held_out_numbers: IntArray
     held_out_weights: FloatArray
@@ -76,6 +77,7 @@ def summarise(sample: Sample) -> Summary:
         held_out,
         everything.low,
         everything.high,
+        everything.mean,
         some[0],
         whole.index,
         whole.weights,

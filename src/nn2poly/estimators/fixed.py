@@ -14,7 +14,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import frame_columns, matching_names
+from nn2poly.inputs import frame_columns
 
 
 class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
@@ -93,8 +93,7 @@ class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
         """Check inputs: a frame is matched by name, anything else as scikit-learn does."""
         poly = self._usable()
         table = X if frame_columns(X) is not None else check_array(X, estimator=self)
-        names = matching_names(table, poly.inputs.table_features, levels=poly.inputs.levels_of)
-        if names is None or frame_columns(X) is None:
+        if frame_columns(X) is None or not poly.inputs.named:
             self._check_width(table)
         return poly.inputs.read(table)
 

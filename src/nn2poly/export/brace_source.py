@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from nn2poly.export.branches import (
@@ -87,7 +87,7 @@ class _Language:
         """Spell a feature: a level, what marks a hole, a number whose hole is filled in."""
         x = self.place(table, source.column)
         is_text = table.columns[source.column].is_text
-        if source.level is not None:
+        if source.texts is not None:
             return self._level(f"t{source.column}", source)
         hole = source.hole
         if source.marks:
@@ -108,11 +108,16 @@ class _Language:
         return f"{x} != {x}" if self.is_c else f"({x} == null || {x} !== {x})"
 
     def _level(self, text: str, source: Source) -> str:
-        shown = f"{self._equal(text, source.level or '')} ? 1.0 : "
+        if source.is_rest:
+            return f"({self._is_one_of(text, source.others or ())}) ? 0.0 : 1.0"
+        shown = f"({self._is_one_of(text, source.texts or ())}) ? 1.0 : "
         if source.others is None:
             return f"{shown}0.0"
-        known = " || ".join(self._equal(text, level) for level in source.others) or "0"
+        known = self._is_one_of(text, source.others)
         return f"{shown}({known}) ? 0.0 : {'0.0/0.0' if self.is_c else 'NaN'}"
+
+    def _is_one_of(self, text: str, texts: Sequence[str]) -> str:
+        return " || ".join(self._equal(text, one) for one in texts) or "0"
 
     def _equal(self, text: str, level: str) -> str:
         return f"{_same(text, level)} == 0" if self.is_c else f"{text} === {js_text(level)}"
@@ -336,8 +341,8 @@ def _read(
     if table.is_plain:
         return [], {i: f"x[{table.sources[i].column}]" for i in features}
     texts = [k for k, column in enumerate(table.columns) if column.is_text]
-    holes = {one.column: one.hole for one in table.sources if one.level is not None}
-    wanted = {table.sources[i].column for i in features if table.sources[i].level is not None}
+    holes = {one.column: one.hole for one in table.sources if one.texts is not None}
+    wanted = {table.sources[i].column for i in features if table.sources[i].texts is not None}
     lines = [language.text(table, k, holes.get(k)) for k in texts if k in wanted]
     lines += [
         f"{language.constant} f{i} = {language.feature(table, table.sources[i])};" for i in features

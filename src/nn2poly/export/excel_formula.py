@@ -146,7 +146,7 @@ def _feature(source: Source, cell: str) -> str:
         empty = f"EXACT({cell},{_quoted(code)})" if isinstance(code, str) else f"{cell}={code!r}"
     if source.marks:
         return f"IF({empty},1,0)"
-    if source.level is not None:
+    if source.texts is not None:
         return _level(source, cell, empty)
     if hole is None or not isinstance(hole.fill, float):
         return f'IF({cell}="",NA(),{cell})'
@@ -155,14 +155,19 @@ def _feature(source: Source, cell: str) -> str:
 
 def _level(source: Source, cell: str, empty: str) -> str:
     # EXACT, not =, which takes no notice of capitals; a sum, as OR would join a range.
-    tests = [f"EXACT({cell},{_quoted(source.level or '')})"]
-    tests += [f"({empty})"] if source.fills_level else []
-    shown = tests[0] if len(tests) == 1 else f"{'+'.join(tests)}>0"
-    if source.others is None:
-        return f"IF({shown},1,0)"
-    known = [f"EXACT({cell},{_quoted(level)})" for level in source.others]
+    known = [f"EXACT({cell},{_quoted(text)})" for text in source.others or ()]
     known += [f"({empty})"] if source.hole is not None and not source.fills_level else []
-    return f"IF({shown},1,IF({'+'.join(known) or '0'}>0,0,NA()))"
+    if source.is_rest:
+        return f"IF({_some(known)},0,1)"
+    tests = [f"EXACT({cell},{_quoted(text)})" for text in source.texts or ()]
+    tests += [f"({empty})"] if source.fills_level else []
+    if source.others is None:
+        return f"IF({_some(tests)},1,0)"
+    return f"IF({_some(tests)},1,IF({_some(known)},0,NA()))"
+
+
+def _some(tests: list[str]) -> str:
+    return tests[0] if len(tests) == 1 else f"{'+'.join(tests) or '0'}>0"
 
 
 def _regions(written: Written, notation: Notation, cell: Callable[[int], str]) -> str:

@@ -215,7 +215,7 @@ def _number_block(graph: _Graph, table: RawTable, k: int, sources: Sequence[Sour
 
 def _text_block(graph: _Graph, table: RawTable, k: int, sources: Sequence[Source]) -> str:
     """Make the features of a column of text: its levels, and what marks its holes."""
-    levels = [source.level for source in sources if source.level is not None]
+    levels = [text for source in sources for text in source.texts or ()]
     holes = [source.hole for source in sources if source.hole is not None]
     empty = "" if not holes or holes[0].code is None else str(holes[0].code)
     known = list(dict.fromkeys([*levels, empty]))
@@ -225,6 +225,9 @@ def _text_block(graph: _Graph, table: RawTable, k: int, sources: Sequence[Source
     flat = graph.apply("Cast", flat, to=graph.helper.TensorProto.DOUBLE)
     matrix = np.array([[_shows(text, source, empty) for source in sources] for text in known])
     block = graph.apply("MatMul", flat, graph.constant(matrix))
+    if any(source.is_rest for source in sources):
+        rest = np.array([[float(source.is_rest) for source in sources]])
+        return graph.apply("Add", block, graph.constant(rest))
     strict = any(source.others is not None for source in sources)
     if not strict:
         return block
@@ -237,10 +240,14 @@ def _text_block(graph: _Graph, table: RawTable, k: int, sources: Sequence[Source
 
 
 def _shows(text: str, source: Source, empty: str) -> float:
-    """Tell whether a text sets a feature to 1."""
+    """Tell what a text adds to a feature; one that stands for the rest begins at 1."""
     if source.marks:
         return float(text == empty)
-    return float(text == source.level or (text == empty and source.fills_level))
+    if source.is_rest:
+        filled = source.hole is not None and source.hole.fill is not None
+        goes_elsewhere = text == empty and filled and not source.fills_level
+        return -float(text in (source.others or ()) or goes_elsewhere)
+    return float(text in (source.texts or ()) or (text == empty and source.fills_level))
 
 
 def _ending(graph: _Graph, poly: Explicit, raw: str, kind: str) -> None:

@@ -106,7 +106,7 @@ def python(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
     arguments = called[: len(names)]
     made = (
         [
-            arguments[source.column] if source.level is None and not source.marks else called[j]
+            arguments[source.column] if source.texts is None and not source.marks else called[j]
             for j, source in enumerate(table.sources, start=len(names))
         ]
         if extra
@@ -206,7 +206,7 @@ def _reading(source: _Source) -> list[str]:
     levels = [
         f"{name} = {_level(source.arguments[one.column], one)}"
         for name, one in zip(source.features, source.table.sources, strict=True)
-        if one.level is not None
+        if one.texts is not None
     ]
     return [*lines, *dict.fromkeys(fills), *levels]
 
@@ -218,11 +218,18 @@ def _hole(x: str, hole: Hole | None, is_text: bool) -> str:
 
 
 def _level(x: str, one: Source) -> str:
-    shown = f"1.0*({_is(x, one.level or '')})"
+    if one.is_rest:
+        return f"1.0 - 1.0*({_is_one_of(x, one.others or ())})"
+    shown = f"1.0*({_is_one_of(x, one.texts or ())})"
     if one.others is None:
         return shown
-    known = " | ".join(f"({_is(x, level)})" for level in (one.level or "", *one.others))
+    known = _is_one_of(x, (*(one.texts or ()), *one.others))
     return f'_where({known}, {shown}, float("nan"))'
+
+
+def _is_one_of(x: str, texts: Sequence[str]) -> str:
+    # A column that equals nothing is compared all the same: the answer has its length.
+    return " | ".join(f"({_is(x, text)})" for text in texts) or f"({x} != {x}) & ({x} == {x})"
 
 
 def _is(x: str, level: str) -> str:

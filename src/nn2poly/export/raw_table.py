@@ -30,29 +30,36 @@ class Source:
         Position among the columns of the table.
     hole
         What a hole of the column is and becomes; None where nothing fills it.
-    level
-        Of a factor that the table holds as text: the level that the feature is 1 for.
+    texts
+        Of a factor that the table holds as text: the texts that the feature is 1 for.
     others
-        The other levels of that factor, where no further one is allowed; else None.
+        The texts of the other levels of that factor; None where it does not matter which they are.
+    is_rest
+        The feature is 1 for all texts but the others.
     marks
         The feature is 1 where the column has a hole.
     """
 
     column: int
     hole: Hole | None = None
-    level: str | None = None
+    texts: tuple[str, ...] | None = None
     others: tuple[str, ...] | None = None
+    is_rest: bool = False
     marks: bool = False
 
     @property
     def is_plain(self) -> bool:
         """Say that the feature is the column as it is."""
-        return self.hole is None and self.level is None and not self.marks
+        return self.hole is None and self.texts is None and not self.marks
 
     @property
     def fills_level(self) -> bool:
         """Say that a hole shows this very level."""
-        return self.hole is not None and self.hole.fill == self.level
+        if self.hole is None or self.texts is None:
+            return False
+        if self.is_rest:
+            return self.hole.fill not in (self.others or ())
+        return self.hole.fill in self.texts
 
 
 @dataclass(frozen=True)
@@ -83,8 +90,8 @@ def raw_table(inputs: Inputs) -> RawTable:
     >>> found = raw_table(Inputs((Column("age"), job, Column.marking("age", Hole()))))
     >>> [column.name for column in found.columns]
     ['age', 'job']
-    >>> [(source.column, source.level, source.marks) for source in found.sources]
-    [(0, None, False), (1, 'clerk', False), (1, 'farmer', False), (0, None, True)]
+    >>> [(source.column, source.texts, source.marks) for source in found.sources]
+    [(0, None, False), (1, ('clerk',), False), (1, ('farmer',), False), (0, None, True)]
     """
     columns: list[TableColumn] = []
     sources: dict[int, Source] = {}
@@ -106,12 +113,12 @@ def raw_table(inputs: Inputs) -> RawTable:
 def _sources(column: Column, begin: int) -> list[Source]:
     if not column.is_text:
         return [Source(begin + k, column.hole) for k in range(column.width)]
-    return [
-        Source(
-            begin,
-            column.hole,
-            level,
-            None if column.ignores_unseen else tuple(x for x in column.levels if x != level),
+    sources = []
+    for k, texts in enumerate(column.values):
+        groups = (*column.values[:k], *column.values[k + 1 :])
+        others = tuple(text for group in groups for text in group)
+        needed = column.rest in (None, k)
+        sources.append(
+            Source(begin, column.hole, texts, others if needed else None, k == column.rest)
         )
-        for level in column.levels
-    ]
+    return sources

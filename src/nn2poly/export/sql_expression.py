@@ -119,7 +119,7 @@ def _features(poly: Explicit, column: Callable[[str], str]) -> list[str]:
 def _feature(source: Source, x: str) -> str:
     if source.is_plain:
         return x
-    if source.level is not None:
+    if source.texts is not None:
         return _level(source, x)
     code = None if source.hole is None else source.hole.code
     if source.marks:
@@ -141,13 +141,20 @@ def _filled(hole: Hole | None, x: str) -> str:
 def _level(source: Source, x: str) -> str:
     """Spell 1 where a text is the level, else 0; NULL where it is none that is known."""
     text = _filled(source.hole, x)
-    shown = f"CASE WHEN {text}={_literal(source.level or '')} THEN 1e0"
+    if source.is_rest:
+        return f"(CASE WHEN {_is_one_of(text, source.others or ())} THEN 0e0 ELSE 1e0 END)"
+    shown = f"CASE WHEN {_is_one_of(text, source.texts or ())} THEN 1e0"
     if source.others is None:
         return f"({shown} ELSE 0e0 END)"
     if not source.others:
         return f"({shown} END)"
-    others = ",".join(map(_literal, source.others))
-    return f"({shown} WHEN {text} IN ({others}) THEN 0e0 END)"
+    return f"({shown} WHEN {_is_one_of(text, source.others)} THEN 0e0 END)"
+
+
+def _is_one_of(x: str, texts: Sequence[str]) -> str:
+    if len(texts) == 1:
+        return f"{x}={_literal(texts[0])}"
+    return f"{x} IN ({','.join(map(_literal, texts))})" if texts else "1=0"
 
 
 def _literal(value: float | str) -> str:

@@ -34,7 +34,13 @@ from nn2poly.verdicts import grade
 
 ARRAYS = ("coefficients", "center", "scale", "low", "high")
 # What columns and outputs hold since version 3, as it was before.
-COLUMN_SINCE_3 = {"hole": None, "marks": "", "is_text": False, "ignores_unseen": False}
+COLUMN_SINCE_3: dict[str, Any] = {
+    "hole": None,
+    "marks": "",
+    "is_text": False,
+    "members": [],
+    "rest": None,
+}
 OUTPUTS_SINCE_3 = {"threshold": None, "calibration": None}
 NAMES = ("max_order", "feature_names", "output_names", "classes", "link", "card", "positions")
 

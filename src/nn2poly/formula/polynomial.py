@@ -353,7 +353,8 @@ class Polynomial:
         Parameters
         ----------
         term
-            ``(0, 1)``, ``("rm", "lstat")``, ``"rm lstat"``, ``"rm^2"``; ``()`` or ``"1"``.
+            ``(0, 1)``, ``("rm", "lstat")``, ``"rm · lstat"`` (or with a space alone), ``"rm^2"``;
+            ``()`` or ``"1"``.
         output
             Index or name of the output.
         """
@@ -371,7 +372,7 @@ class Polynomial:
             ) from None
 
     def term_names(self) -> list[str]:
-        """Spell the terms as scikit-learn does: ``1``, ``rm``, ``rm^2``, ``rm lstat``.
+        """Spell the terms: ``1``, ``rm``, ``rm^2``, ``rm · lstat``.
 
         A feature that goes through a function is called by it: ``log(rm)``.
         """

@@ -27,12 +27,14 @@ from nn2poly.inputs.holes import (
     missing_name,
 )
 from nn2poly.inputs.matrices import (
+    Level,
     as_matrix,
     frame_columns,
     matching_names,
     outside_range,
     warn_outside,
 )
+from nn2poly.inputs.unnamed import one_row, with_text
 from nn2poly.plain import (
     plain_count,
     plain_flag,
@@ -71,13 +73,19 @@ class Column:
         Of a feature that is 1 where another column has a hole, else 0: that column.
     is_text
         Of a factor: the table holds it as one column of levels, not as one of 0/1 for each.
-    ignores_unseen
-        Of a factor: a level that is none of these shows none of them, and is not refused.
+    members
+        Of a factor whose levels stand for other values: the values of the table that each
+        level means, as text. Empty: every level means itself.
+    rest
+        Of a factor: the number of the level that any other value means; None: it is refused.
 
     Examples
     --------
     >>> Column.factor("sex", ["male", "female"]).features
     ('sex=male', 'sex=female')
+    >>> Column("city", "factor", ("Paris", "rare"), ("a", "b"), members=(("Paris",), ("Albi",)))
+    ... # doctest: +ELLIPSIS
+    Column(name='city', kind='factor', levels=('Paris', 'rare'), ...)
     """
 
     name: str
@@ -89,7 +97,8 @@ class Column:
     hole: Hole | None = None
     marks: str = ""
     is_text: bool = False
-    ignores_unseen: bool = False
+    members: tuple[tuple[str, ...], ...] = ()
+    rest: int | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.kind, KINDS, name="kind")
@@ -100,6 +109,7 @@ class Column:
         sizes |= set() if self.ranges is None else {len(self.ranges)}
         is_factor = self.kind == "factor"
         sizes |= {len(self.levels)} if is_factor else {1}
+        sizes |= {len(self.members)} if self.members else set()
         if len(sizes) > 1 or (self.levels and not is_factor):
             raise InvalidInputError(
                 f"The column {self.name!r} does not fit together.",
@@ -125,6 +135,11 @@ class Column:
         """Number of features."""
         return len(self.features)
 
+    @property
+    def values(self) -> tuple[tuple[str, ...], ...]:
+        """For each level the values of the table that mean it; those of `rest` are all others."""
+        return self.members or tuple((level,) for level in self.levels)
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain data for a file."""
         return {
@@ -137,15 +152,16 @@ class Column:
             "hole": None if self.hole is None else self.hole.to_dict(),
             "marks": self.marks,
             "is_text": self.is_text,
-            "ignores_unseen": self.ignores_unseen,
+            "members": [list(texts) for texts in self.members],
+            "rest": self.rest,
         }
 
     @classmethod
     def from_dict(cls, data: Any) -> Column:
         """Rebuild a column from `to_dict`."""
         names = ("name", "kind", "levels", "features", "coordinates", "ranges")
-        found = plain_object(data, (*names, "hole", "marks", "is_text", "ignores_unseen"))
-        ranges, hole = found["ranges"], found["hole"]
+        found = plain_object(data, (*names, "hole", "marks", "is_text", "members", "rest"))
+        ranges, hole, rest = found["ranges"], found["hole"], found["rest"]
         if not (found["features"] and found["coordinates"]):
             raise ValueError("a column has no feature or no coordinate")
         return cls(
@@ -158,7 +174,8 @@ class Column:
             None if hole is None else Hole.from_dict(hole),
             plain_texts([found["marks"]])[0],
             plain_flag(found["is_text"]),
-            plain_flag(found["ignores_unseen"]),
+            tuple(map(plain_texts, plain_list(found["members"]))),
+            None if rest is None else plain_count(rest),
         )
 
 
@@ -300,9 +317,16 @@ class Inputs:
     def read(self, X: Any, *, where: str = "X", allow_nan: bool = False) -> FloatArray:
         """Turn a table into features (n, p): columns by name, levels of factors as 0 and 1.
 
-        Holes are filled in where the columns know how, else refused, or NaN with ``allow_nan``.
+        A pandas Series is one row. Arrays go by position, and so do data frames of p columns
+        where nobody has given names to the features, as in the model itself. Holes are filled in
+        where the columns know how, else refused, or NaN with ``allow_nan``.
         """
-        names = matching_names(X, self.table_features, levels=self.levels_of)
+        levels, columns = self.levels_of, [c.name for c in self.columns if not c.marks]
+        X = one_row(X, (*columns, *self.feature_names))
+        X = with_text(X, columns, where=where) if levels else X
+        names = matching_names(X, self.table_features, levels=levels)
+        if not self.named and len(frame_columns(X) or ()) == self.n_features:
+            names = None
         if self.has_holes:
             X, names = self._filled(X, names, where), self.feature_names
         return self._matrix(X, names, where, allow_nan)
@@ -340,7 +364,6 @@ class Inputs:
             where=where,
             allow_nan=allow_nan,
             levels=self.levels_of,
-            lenient=[column.name for column in self.columns if column.ignores_unseen],
         )
 
     @cached_property
@@ -355,13 +378,13 @@ class Inputs:
         return tuple(name for name in self.feature_names if name not in marks)
 
     @cached_property
-    def levels_of(self) -> dict[str, tuple[str, str]]:
-        """Feature → column and level, of those that a column of text may stand for."""
+    def levels_of(self) -> dict[str, Level]:
+        """What the features stand for that are levels of a column of text."""
         factors = [column for column in self.columns if column.kind == "factor"]
         return {
-            feature: (column.name, level)
+            feature: Level(column.name, column.values[k], k == column.rest)
             for column in factors
-            for feature, level in zip(column.features, column.levels, strict=True)
+            for k, feature in enumerate(column.features)
         }
 
     def to_working(self, features: FloatArray) -> FloatArray:

@@ -131,8 +131,10 @@ def _one_hot_run(features: list[int], found: Occurrences) -> list[int]:
     """Extend from the first feature while no two are high together and until always one is."""
     run, covered = [features[0]], found.high_count[features[0]]
     for j in features[1:]:
-        # A feature that is never high excludes every other, which says nothing.
-        if j != run[-1] + 1 or found.together[j, run].any() or not found.high_count[j]:
+        # A feature that is never high excludes every other, which says nothing; levels that the
+        # sample does not show may stand between others.
+        between = found.varies[run[-1] + 1 : j].any()
+        if between or found.together[j, run].any() or not found.high_count[j]:
             break
         run.append(j)
         covered += found.high_count[j]

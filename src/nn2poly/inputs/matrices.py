@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,16 @@ from nn2poly.streams import is_stream
 
 _A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
 
-# Feature → the column that it is an indicator of, and the level.
-Levels = Mapping[str, tuple[str, str]]
+
+class Level(NamedTuple):
+    """What an indicator stands for: a column, the values that set it, and whether others do."""
+
+    column: str
+    values: tuple[str, ...]
+    is_rest: bool = False
+
+
+Levels = Mapping[str, Level]
 
 # What sparse matrices and lazy frames call the step to plain data; NumPy would wrap them whole.
 _UNPACK = ("toarray", "collect")
@@ -33,7 +42,6 @@ def as_matrix(
     where: str,
     allow_nan: bool = False,
     levels: Levels | None = None,
-    lenient: Container[str] = (),
 ) -> NDArray[np.float64]:
     """Turn a table of numbers into a C-contiguous float64 matrix, or say why it cannot be one.
 
@@ -52,9 +60,7 @@ def as_matrix(
     allow_nan
         Let NaN through. Infinities are refused either way.
     levels
-        Column and level of the features that are indicators of one, where that is known.
-    lenient
-        Columns of which a level that is not known is no level at all, and not refused.
+        What the features stand for that are indicators of a level, where that is known.
 
     Returns
     -------
@@ -90,9 +96,7 @@ def as_matrix(
         _check_width(matrix.shape[1], n_features, where)
         names: Sequence[object] = feature_names or range(matrix.shape[1])
     else:
-        matrix, names = _frame_matrix(
-            X, labels, feature_names, n_features, where, levels or {}, lenient
-        )
+        matrix, names = _frame_matrix(X, labels, feature_names, n_features, where, levels or {})
     _check_finite(matrix, names, allow_nan, where)
     return matrix
 
@@ -200,6 +204,8 @@ def _array_matrix(X: object, where: str) -> NDArray[np.float64]:
     array = read_array(X, where)
     if array.ndim and not array.shape[0]:
         raise _no_rows(where)
+    if array.ndim == 2 and array.dtype.kind == "O" and _all_numbers(array):
+        array = array.astype(np.float64)
     if array.ndim == 2 and array.dtype.kind in "biuf":
         return _to_float(array)
     if array.ndim and array.dtype.kind not in "biuf":
@@ -210,6 +216,11 @@ def _array_matrix(X: object, where: str) -> NDArray[np.float64]:
         remedy = _reshape_remedy(X) if array.ndim == 1 else f"pass {_A_TABLE}"
     found = f"{type(X).__name__} of shape {array.shape} and dtype {array.dtype}"
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
+
+
+def _all_numbers(array: NDArray[Any]) -> bool:
+    """Say that an array of objects holds real numbers alone, as ``frame.to_numpy()`` may."""
+    return all(isinstance(cell, Real) for cell in array.flat)
 
 
 def read_array(X: object, where: str) -> NDArray[Any]:
@@ -258,68 +269,67 @@ def _frame_matrix(
     n_features: int | None,
     where: str,
     levels: Levels,
-    lenient: Container[str],
 ) -> tuple[NDArray[np.float64], list[str]]:
     """Give the matrix, and for each of its columns the column of the frame that it comes from."""
     if not len(frame):
         raise _no_rows(where)
     if names is None:
         _check_width(len(labels), n_features, where)
-        sources: list[tuple[int, str | None]] = [(j, None) for j in range(len(labels))]
+        sources: list[tuple[int, Level | None]] = [(j, None) for j in range(len(labels))]
     else:
         sources = _match_columns(labels, names, where, levels)
     columns = {j: _frame_column(frame, j) for j, _ in sources}
     numbers = dict.fromkeys(j for j, level in sources if level is None)
     _check_dtypes([labels[j] for j in numbers], [columns[j] for j in numbers], where)
-    factors: dict[int, dict[str, int]] = {}
+    factors: dict[int, dict[int, Level]] = {}
     matrix = np.zeros((len(frame), len(sources)))
     for k, (j, level) in enumerate(sources):
         if level is None:
             matrix[:, k] = _column_values(columns[j])
         else:
-            factors.setdefault(j, {})[level] = k
-    for j, places in factors.items():
-        _mark_levels(matrix, places, columns[j], labels[j], where, labels[j] in lenient)
+            factors.setdefault(j, {})[k] = level
+    for j, found in factors.items():
+        _mark_levels(matrix, found, columns[j], labels[j], where)
     return matrix, [labels[j] for j, _ in sources]
 
 
-def _source(name: str, columns: Container[str], levels: Levels) -> tuple[str, str | None] | None:
-    """Find the column of a feature, and the level if it is an indicator.
+def _source(name: str, columns: Container[str], levels: Levels) -> tuple[str, Level | None] | None:
+    """Find the column of a feature, and what it stands for if it is an indicator.
 
     Where nobody knows what a name stands for, ``column=level`` says it.
     """
     if name in columns:
         return name, None
     if name in levels:
-        return levels[name] if levels[name][0] in columns else None
+        column = levels[name].column
+        return (column, levels[name]) if column in columns else None
     end = name.rfind("=")
     while end >= 0 and name[:end] not in columns:
         end = name.rfind("=", 0, end)
-    return (name[:end], name[end + 1 :]) if end >= 0 else None
+    return (name[:end], Level(name[:end], (name[end + 1 :],))) if end >= 0 else None
 
 
 def _mark_levels(
-    matrix: NDArray[np.float64],
-    places: dict[str, int],
-    column: Any,
-    label: str,
-    where: str,
-    lenient: bool,
+    matrix: NDArray[np.float64], levels: dict[int, Level], column: Any, label: str, where: str
 ) -> None:
     """Set the indicator of every row's level to 1, of all levels to NaN where it is missing.
 
-    ``places`` maps each level to its column of the matrix. A lenient column shows no level where
-    its value is missing or not known.
+    Where a level stands for all other values, a missing one is among them, as in encoders.
+
+    ``levels`` tells what the columns of the matrix stand for that are levels of this one.
     """
+    places = {text: k for k, level in levels.items() for text in level.values}
+    rest = next((k for k, level in levels.items() if level.is_rest), None)
     values = np.asarray(column.to_numpy()).tolist()
     found = (places[t] if (t := str(v)) in places else _other_place(v, places) for v in values)
     place = np.fromiter(found, dtype=np.intp, count=len(values))
     known = np.flatnonzero(place >= 0)
     matrix[known, place[known]] = 1.0
-    if lenient:
-        return
     missing, strange = _is_missing(column, values), place < 0
-    matrix[np.ix_(np.flatnonzero(strange & missing), np.array([*places.values()]))] = np.nan
+    if rest is not None:
+        matrix[strange, rest] = 1.0
+        return
+    matrix[np.ix_(np.flatnonzero(strange & missing), np.array([*levels]))] = np.nan
     if rows := np.flatnonzero(strange & ~missing).tolist():
         unknown = list(dict.fromkeys(str(values[i]) for i in rows))
         raise InvalidInputError(
@@ -348,7 +358,7 @@ def _is_missing(column: Any, values: list[Any]) -> NDArray[np.bool_]:
 
 def _match_columns(
     labels: tuple[str, ...], names: tuple[str, ...], where: str, levels: Levels
-) -> list[tuple[int, str | None]]:
+) -> list[tuple[int, Level | None]]:
     """Return the position among the labels of each name, and the level that it asks for."""
     position, counts = {label: j for j, label in enumerate(labels)}, Counter(labels)
     split = [_source(name, position, levels) for name in names]

@@ -45,6 +45,15 @@ def column_moves(poly: PiecewisePolynomial, X: Any, *, remedy: str) -> dict[str,
     return {str(name): np.array(values, dtype=np.float64) for name, *values in rows}
 
 
+def goes_by_column(poly: Explicit) -> bool:
+    """Say that terms do not tell what columns do: there are regions, or levels of factors.
+
+    What single levels do is a matter of how they are coded; what the column does is not.
+    """
+    factors = any(column.width > 1 for column in poly.inputs.columns)
+    return factors or isinstance(poly, PiecewisePolynomial)
+
+
 @dataclass(frozen=True, eq=False)
 class Players:
     """Shapley values of some rows for one output.
@@ -52,7 +61,7 @@ class Players:
     Parameters
     ----------
     names
-        Columns, or of a polynomial features.
+        Columns.
     values
         Array (n, n_names).
     data

@@ -18,7 +18,7 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import frame_columns, read_array
-from nn2poly.plots.column_values import players, value_label
+from nn2poly.plots.column_values import goes_by_column, players, value_label
 from nn2poly.plots.labels import WIDTH, number, output_label, term_label, wrap
 from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, tidy
 from nn2poly.plots.style import BLACK, GREY, PALE, SMALL_SIZE, sign_color, styled
@@ -52,8 +52,8 @@ def waterfall(
         One row in raw units: array (p,) or (1, p), list, labelled Series, or frame of one row.
     X
         Array or data frame (m, p): what the row is compared with (at most 1,000 rows, evenly
-        spaced). The steps are then the Shapley values of the columns (of a polynomial: of its
-        features) by `explain.shapley`, whatever the regions. None: the terms.
+        spaced). The steps are then the Shapley values of the columns by `explain.shapley`,
+        whatever the regions and however levels are coded. None: the terms.
     n
         How many steps, largest first; the rest is one bar.
     output
@@ -148,7 +148,7 @@ def _column_steps(
         found.values[0],
         lambda i, lines: value_label(formula, names[i], data[i], lines),
         "average over X",
-        "column" if isinstance(formula, PiecewisePolynomial) else "feature",
+        "column" if goes_by_column(formula) else "feature",
     )
 
 

@@ -15,11 +15,13 @@ from nn2poly.formula.borders import both_sides, thresholds
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
+from nn2poly.inputs import Column, frame_columns
 from nn2poly.plots.labels import output_label, wrap
 from nn2poly.plots.layout import DENSITY_TO, Panels, density, describe, panels, result, tidy
-from nn2poly.plots.level_effects import draw_levels, effect_places, most_important
+from nn2poly.plots.level_effects import draw_levels, effect_places, most_important, need_rows
+from nn2poly.plots.level_surfaces import Side, draw_cells
 from nn2poly.plots.style import BLACK, BLUE, GREEN, PALE, SMALL_SIZE, sequential, styled
-from nn2poly.plots.units import feature_index, read_rows, thin
+from nn2poly.plots.units import read_rows, thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,6 +85,7 @@ def effects(
     array([1., 9.])
     """
     checked = check_formula(poly)
+    _check_feature(feature)
     rows = None if X is None else read_rows(checked, X)
     k = output_index(output, checked.output_names)
     wanted = [feature] if isinstance(feature, str) or not isinstance(feature, Sequence) else feature
@@ -116,7 +119,8 @@ def interaction_surface(
     poly
         A polynomial.
     a, b
-        Names or indices of two features, across and up.
+        Names or indices of two features, across and up; or names of factors, columns with
+        levels, which have a cell for each level and need X.
     X
         Array or data frame (n, p): the surface covers the range of both features and is
         averaged over the others of these rows, some of which are dots:
@@ -148,12 +152,18 @@ def interaction_surface(
     checked = check_formula(poly)
     rows = None if X is None else read_rows(checked, X)
     k = output_index(output, checked.output_names)
-    pair = (feature_index(a, checked), feature_index(b, checked))
+    found = [effect_places(each, checked) for each in (a, b)]
+    pair = (found[0][0][0], found[1][0][0])
     if pair[0] == pair[1]:
         raise InvalidInputError(
             "A surface needs two different features.", where="b", found=f"{a!r} and {b!r}"
         )
     axes = panels(ax, height=2.8)[0]
+    if levels := [column for _, column in found if column is not None]:
+        shown = need_rows(levels[0], rows)
+        one, other = (_side(checked, places, column, shown) for places, column in found)
+        draw_cells(axes, checked, shown, one, other, k)
+        return axes
     across, up = (
         both_sides(
             np.linspace(*span(checked, i, rows), GRID),
@@ -176,6 +186,26 @@ def interaction_surface(
     )
     tidy(axes)
     return axes
+
+
+def _check_feature(feature: Any) -> None:
+    """Refuse a table in the place of a feature."""
+    rows = isinstance(feature, list | tuple) and any(isinstance(r, list | tuple) for r in feature)
+    if rows or np.ndim(feature) > 1 or frame_columns(feature) is not None:
+        raise InvalidInputError(
+            "A table stands in the place of a feature.",
+            where="feature",
+            expected="a name or an index, or a list of them",
+            found=type(feature).__name__,
+            remedy="pass the rows by name: effects(poly, X=X)",
+        )
+
+
+def _side(poly: Explicit, places: tuple[int, ...], column: Column | None, rows: FloatArray) -> Side:
+    """Give one side of a surface: a number between its ends, or the numbers of levels."""
+    if column is not None:
+        return Side(column.name, np.arange(float(len(places))), column.levels)
+    return Side(poly.feature_names[places[0]], np.linspace(*span(poly, places[0], rows), GRID))
 
 
 def _average(

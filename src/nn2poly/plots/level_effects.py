@@ -44,16 +44,21 @@ def most_important(poly: Explicit, X: Any) -> list[str]:
 
 
 def effect_places(feature: Any, poly: Explicit) -> tuple[tuple[int, ...], Column | None]:
-    """Find a feature by name or index, or a factor by name: its features, and the factor."""
+    """Find a feature by name or index, or a factor by name: its features, and the factor.
+
+    One level of a factor is drawn with the others: by itself it would be switched on beside
+    another, or none.
+    """
     pairs = zip(poly.inputs.columns, poly.inputs.places, strict=True)
     factors = [(column, places) for column, places in pairs if column.kind == "factor"]
     # The indices are those of features.
     extra = [column.name for column, _ in factors] if isinstance(feature, str) else []
     place = parse_term((feature,), (*poly.feature_names, *extra))[0]
-    if place < poly.n_features:
-        return (place,), None
-    column, places = factors[place - poly.n_features]
-    return places, column
+    if place >= poly.n_features:
+        column, places = factors[place - poly.n_features]
+        return places, column
+    mine = ((places, column) for column, places in factors if place in places)
+    return next(mine, ((place,), None))
 
 
 def draw_levels(
@@ -68,22 +73,15 @@ def draw_levels(
 
     Grey are levels that the conversion did not see.
     """
-    if rows is None:
-        raise InvalidInputError(
-            f"The levels of {column.name!r} need data: predictions are averaged over its rows.",
-            where="X",
-            expected="rows, as an array or a data frame",
-            found="None",
-            remedy=f"pass X=; or draw one level, such as {column.features[0]!r}",
-        )
+    shown = need_rows(column, rows)
     features, (low, high) = list(places), poly.inputs.ends()
-    averages = level_averages(poly, rows, places, low[features], high[features])
+    averages = level_averages(poly, shown, places, low[features], high[features])
     x = np.arange(len(features))
     axes.plot(x, averages[:, output], "o", color=BLUE, markersize=4, clip_on=False)
     axes.set_xlim(-0.5, len(features) - 0.5)
     bottom, top = axes.get_ylim()
     axes.set_ylim(bottom - DENSITY_TO * (top - bottom), top)
-    _draw_shares(axes, (rows[:, features] == high[features]).mean(axis=0))
+    _draw_shares(axes, (shown[:, features] == high[features]).mean(axis=0))
     for level, seen in enumerate(column.ranges or ()):
         if seen == (low[features[level]],) * 2:
             axes.axvspan(level - 0.5, level + 0.5, color=PALE, alpha=0.6, linewidth=0, zorder=0)
@@ -92,6 +90,19 @@ def draw_levels(
     axes.locator_params(axis="y", nbins=5)
     tidy(axes)
     _name_levels(axes, column.levels)
+
+
+def need_rows(column: Column, rows: FloatArray | None) -> FloatArray:
+    """Give the rows that predictions are averaged over, or say that there are none."""
+    if rows is not None:
+        return rows
+    raise InvalidInputError(
+        f"The levels of {column.name!r} need data: predictions are averaged over its rows.",
+        where="X",
+        expected="rows, as an array or a data frame",
+        found="None",
+        remedy="pass X=, for example the training inputs",
+    )
 
 
 def _draw_shares(axes: Axes, shares: FloatArray) -> None:

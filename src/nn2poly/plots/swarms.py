@@ -13,10 +13,10 @@ from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
 from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.largest import largest
-from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
-from nn2poly.plots.column_values import players
+from nn2poly.plots.column_values import goes_by_column, players
 from nn2poly.plots.contributions import products_at
 from nn2poly.plots.labels import WIDTH, output_label, term_label, wrap
 from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, say, tidy
@@ -47,8 +47,9 @@ def beeswarm(
     Parameters
     ----------
     poly
-        A polynomial. Of a formula with regions the dots are the Shapley values of its columns
-        (`explain.shapley`, compared with these rows); levels, which have no order, are grey.
+        A polynomial. Of one with factors, and of a formula with regions, the dots are the
+        Shapley values of its columns (`explain.shapley`, compared with these rows); levels,
+        which have no order, are grey.
     X
         Array or data frame (m, p) in raw units; at most 1,000 rows, evenly chosen, are drawn.
     n
@@ -74,9 +75,9 @@ def beeswarm(
     checked: Explicit = check_formula(poly, verb="drawn")
     k = output_index(output, checked.output_names)
     rows, count = thin(read_rows(checked, X), MAX_ROWS), check_count(n, where="n")
-    piecewise = isinstance(checked, PiecewisePolynomial)
+    by_column = goes_by_column(checked)
     lines = (
-        _column_swarm(checked, rows, k, count) if piecewise else _swarms(checked, rows, k, count)
+        _column_swarm(checked, rows, k, count) if by_column else _swarms(checked, rows, k, count)
     )
 
     def make(m: int) -> list[str]:
@@ -94,12 +95,12 @@ def beeswarm(
         )  # fmt: skip
         dots = dots if line.shade is None else drawn
     if not lines:
-        say(axes, "no column moves the output" if piecewise else "no term varies")
+        say(axes, "no column moves the output" if by_column else "no term varies")
     elif dots is not None:
         _color_bar(axes, dots)
     labels, letters = fit_rows(axes, len(lines), make, own=ax is None)
     name_rows(axes, labels, letters)
-    what = "Shapley value for" if piecewise else "contribution to"
+    what = "Shapley value for" if by_column else "contribution to"
     describe(axes, x=f"{what} {output_label(checked, k)}")
     tidy(axes)
     return axes

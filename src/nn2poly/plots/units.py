@@ -12,7 +12,7 @@ from nn2poly.formula.importance import unit_text
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_single
-from nn2poly.formula.term_names import output_index, parse_term
+from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import Inputs
 from nn2poly.sampling import evenly
 
@@ -75,11 +75,6 @@ def in_units(poly: Any, X: Any) -> tuple[Polynomial, str]:
     if X is not None:
         return checked.rebase(*moments(read_rows(checked, X))), "per standard deviation of X"
     return checked, unit_text(checked.inputs)
-
-
-def feature_index(feature: Any, poly: Explicit) -> int:
-    """Find a feature by name or index."""
-    return parse_term((feature,), poly.feature_names)[0]
 
 
 def chosen_outputs(output: int | str | None, names: Sequence[str]) -> list[int]:

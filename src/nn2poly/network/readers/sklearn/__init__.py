@@ -66,10 +66,11 @@ def read(model: Any, after: str | None = None) -> Network:
     """Read a fitted multilayer perceptron, or a pipeline or search around one.
 
     Affine steps fold into the first layer and an affine target transformer into the last, so
-    that the network takes raw columns and gives raw outputs. A one-hot encoded column becomes
-    a factor with a feature ``column=level`` per level, dropped and rare ones included. Columns
-    without names are called ``x1``, ``x2``, … there. A classifier's raw outputs are its logits;
-    probabilities come through the link.
+    that the network takes raw columns and gives raw outputs. An encoded column (one-hot,
+    ordinal, target) becomes a factor with a feature ``column=level`` per level, the dropped one
+    included; levels that the encoder groups are one, and so are those that it does not know,
+    where it does not refuse them. Columns without names are called ``x1``, ``x2``, … there. A
+    classifier's raw outputs are its logits; probabilities come through the link.
 
     Parameters
     ----------

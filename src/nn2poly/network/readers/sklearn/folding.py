@@ -17,6 +17,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.inputs import Column, Coordinate, Hole, Inputs, LearnedImputer, level_text
 from nn2poly.network.builder import Value, concatenate
+from nn2poly.network.readers.sklearn.encoders import ENCODERS, Levels
 from nn2poly.network.readers.sklearn.imputing import (
     MARKS,
     NUMBERS,
@@ -32,7 +33,6 @@ from nn2poly.network.readers.sklearn.transformers import (
     column_positions,
     diagonal,
     is_passthrough,
-    one_hot_block,
     sklearn_class,
     sklearn_kind,
 )
@@ -41,7 +41,7 @@ from nn2poly.network.readers.sklearn.transformers import (
 # holes, 1 + j the levels of column j.
 _SUPPORTED = (
     "scalers, PCA and other linear projections, column selections, ColumnTransformer, "
-    "FeatureUnion, OneHotEncoder on raw columns, imputers, passthrough"
+    "FeatureUnion, encoders of raw columns (one-hot, ordinal, target), imputers, passthrough"
 )
 
 
@@ -82,12 +82,10 @@ class RawColumns:
     coordinates
         Center and scale of a column, from the first scaler that meets it.
     levels
-        The levels of a column that is one-hot encoded.
+        The levels of a column that is encoded.
     holes, marks, level_holes
         What stands in for a missing number; the value that means a hole, where holes are marked;
         what stands in for a missing level.
-    lenient
-        Columns of which levels that the encoder does not know are no level.
     unfilled
         Columns that a step takes with their holes.
     imputers
@@ -97,11 +95,10 @@ class RawColumns:
     count: int
     names: tuple[str, ...] | None
     coordinates: dict[int, tuple[float, float]] = field(default_factory=dict)
-    levels: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    levels: dict[int, Levels] = field(default_factory=dict)
     holes: dict[int, Hole] = field(default_factory=dict)
     marks: dict[int, Any] = field(default_factory=dict)
     level_holes: dict[int, Hole | None] = field(default_factory=dict)
-    lenient: set[int] = field(default_factory=set)
     unfilled: set[int] = field(default_factory=set)
     imputers: list[Any] = field(default_factory=list)
 
@@ -201,9 +198,8 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
         block = table.value.matrices.get(1 + j)
         if block is not None and block.any():
             rows.append(block)
-            factor = Column.factor(name, raw.levels[j])
-            hole, lenient = raw.level_holes.get(j), j in raw.lenient
-            columns.append(replace(factor, hole=hole, is_text=True, ignores_unseen=lenient))
+            factor = _factor(name, raw.levels[j])
+            columns.append(replace(factor, hole=raw.level_holes.get(j), is_text=True))
         if marks is not None and marks[j].any():
             rows.append(marks[j : j + 1])
             columns.append(Column.marking(name, Hole(code=raw.marks[j])))
@@ -213,6 +209,12 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
     )
     inputs = Inputs(tuple(columns), named=not by_place, imputers=imputers)
     return Folded(np.vstack(rows), table.value.bias, inputs)
+
+
+def _factor(name: str, levels: Levels) -> Column:
+    plain = levels.members == tuple((level,) for level in levels.names)
+    members = () if plain else levels.members
+    return replace(Column.factor(name, levels.names), members=members, rest=levels.rest)
 
 
 # ---- walking ------------------------------------------------------------------------------
@@ -288,21 +290,19 @@ def _function(step: Step, table: Table) -> Table:
     return table
 
 
-def _one_hot(step: Step, table: Table) -> Table:
-    parts = []
+def _encoder(step: Step, table: Table) -> Table:
+    encode, parts = ENCODERS[sklearn_kind(step.model, ENCODERS) or ""], []
     for k, j in enumerate(table.raw):
         if j is None:
             raise step.refuse("encodes columns that another step has computed")
-        levels = tuple(level_text(value) for value in step.model.categories_[k].tolist())
-        if table.known.levels.setdefault(j, levels) != levels:
+        found = encode(step.model, k)
+        if table.known.levels.setdefault(j, found.levels) != found.levels:
             raise step.refuse("encodes a column that another step encodes with other levels")
         hole = _level_hole(step.model.categories_[k].tolist(), table.cells[k].hole)
         if table.known.level_holes.setdefault(j, hole) != hole:
             raise step.refuse("encodes a column that another step fills in otherwise")
-        if step.model.handle_unknown == "ignore":
-            table.known.lenient.add(j)
-        block = one_hot_block(step.model, k)
-        parts.append(Value(np.zeros(block.shape[1]), {1 + j: block}))
+        width = found.numbers.shape[1]
+        parts.append(Value(np.zeros(width), {1 + j: found.numbers}))
     nothing = table.value.columns([])  # keeps the source of the numbers
     return table.computed(concatenate([nothing, *parts]))
 
@@ -347,12 +347,12 @@ def _side_by_side(step: Step, parts: list[tuple[str, Any, Table]], table: Table)
 FOLDS: dict[str, Callable[[Step, Table], Table]] = {
     **dict.fromkeys(SCALERS, _scaler),
     **dict.fromkeys(PROJECTIONS, _projection),
+    **dict.fromkeys(ENCODERS, _encoder),
     **dict.fromkeys(("IterativeImputer", "KNNImputer"), learned_imputer),
     "SimpleImputer": simple_imputer,
     "MissingIndicator": missing_indicator,
     "ColumnTransformer": _column_transformer,
     "FeatureUnion": _feature_union,
     "FunctionTransformer": _function,
-    "OneHotEncoder": _one_hot,
     "SelectorMixin": _selector,
 }
