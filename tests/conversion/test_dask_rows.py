@@ -23,6 +23,7 @@ from nn2poly import streams
 from nn2poly.conversion import propagation as traces
 from nn2poly.conversion import summary
 from nn2poly.errors import InvalidInputError
+from nn2poly.sampling import evenly
 
 NAMES = ["a", "b", "flag"]
 N_ROWS = 3000
@@ -210,7 +211,7 @@ def test_a_long_stream_is_compared_on_an_even_choice(
 ):
     monkeypatch.setattr(streams.read_evenly, "__defaults__", (1000,))
     card = n2p.fidelity(network, expected, STREAMS[stream](folder))
-    assert card == n2p.fidelity(network, expected, frame[::3])
+    assert card == n2p.fidelity(network, expected, frame.iloc[evenly(len(frame), 1000)])
 
 
 @pytest.mark.parametrize("stream", ["a Parquet file", "a lazy frame", "a Dask frame"])

@@ -193,7 +193,8 @@ def test_many_heavy_tails_are_cut_less_where_the_network_follows_them(nearly_lin
 
 def test_a_trial_with_another_column_equals_one_from_scratch(network):
     X = heavy_rows()
-    rows = FitRows(X, np.ones(len(X)), np.arange(len(X)) % 5, np.arange(len(X)))
+    places = np.arange(len(X))
+    rows = FitRows(X, np.ones(len(X)), places % 5, places, places / len(X))
     truth = network.predict(X).reshape(-1, 1)
     table = input_bounds._Table(network.inputs, rows)
     trial = start_trial(table.held(0.005), rows, truth).held(1, -3.0, 4.0)

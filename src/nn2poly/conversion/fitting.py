@@ -30,7 +30,6 @@ from nn2poly.conversion.option_search import (
     smallest_close,
 )
 from nn2poly.conversion.order_search import (
-    MAX_AUTO_TERMS,
     Candidate,
     Judged,
     Path,
@@ -149,19 +148,22 @@ def choose_order(task: Task, problem: Problem) -> Chosen:
         return Chosen(task.order)
     n_features, n_rows = problem.network.n_features, problem.summary.n_rows
 
-    def fit(part: Problem, order: int) -> Judged:
-        return fit_formula(replace(task, order=order), part).judged
+    told: set[int] = set()
+
+    def fit(part: Problem, order: int, regions: int | str = task.regions) -> Judged:
+        if order not in told:
+            told.add(order)
+            task.report(f"trying order {order}")
+        quiet = replace(task, order=order, regions=regions, progress=False)
+        return fit_formula(quiet, part).judged
 
     if is_cross_fitted(problem):
         orders = orders_to_try(n_features, min(MOST_TERMS, TERMS_PER_ROW * n_rows))
         return Chosen(*cross_fit_orders(problem, fit, orders, task.target_r2))
-    inner, single = choice_problem(problem), replace(task, regions=1)
-    orders = orders_to_try(n_features, MAX_AUTO_TERMS)
-
-    def tried(order: int) -> Judged:
-        return fit_formula(replace(single, order=order), inner).judged
-
-    return Chosen(*best_order(tried, inner, orders, task.target_r2))
+    inner = choice_problem(problem)
+    orders = orders_to_try(n_features)
+    found = best_order(lambda order: fit(inner, order, 1), inner, orders, task.target_r2)
+    return Chosen(*found)
 
 
 def judged_rows(task: Task, problem: Problem, chosen: Chosen) -> OutOfFold | None:

@@ -75,7 +75,8 @@ def numbering(X: FloatArray) -> Numbering:
     By what they hold, but by their places where few different ones come again and again: of ten,
     none might be kept for the card.
     """
-    return by_content if distinct(row_keys(X)) >= MIN_DISTINCT else by_place
+    enough = min(MIN_DISTINCT, len(X) // 2)
+    return by_content if distinct(row_keys(X)) >= enough else by_place
 
 
 @dataclass(frozen=True)

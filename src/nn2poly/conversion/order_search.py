@@ -48,7 +48,7 @@ class Judged(Protocol):
         """Give the raw outputs (n, n_outputs) with the terms up to order 0, 1, …, Q."""
 
 
-def orders_to_try(n_features: int, most_terms: int = MAX_AUTO_TERMS) -> list[int]:
+def orders_to_try(n_features: int, most_terms: int | None = None) -> list[int]:
     """List the orders of at most so many terms, and the first two whatever they have.
 
     Examples
@@ -56,8 +56,9 @@ def orders_to_try(n_features: int, most_terms: int = MAX_AUTO_TERMS) -> list[int
     >>> orders_to_try(8), orders_to_try(8, 500), orders_to_try(100)
     ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4], [1, 2])
     """
+    most = MAX_AUTO_TERMS if most_terms is None else min(most_terms, MAX_AUTO_TERMS)
     orders = range(1, MAX_AUTO_ORDER + 1)
-    return [q for q in orders if q <= 2 or count_terms(n_features, q) <= most_terms]
+    return [q for q in orders if q <= 2 or count_terms(n_features, q) <= most]
 
 
 def best_order(
