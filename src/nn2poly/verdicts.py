@@ -17,7 +17,7 @@ FAITHFUL, USEFUL, ROUGH = 0.99, 0.95, 0.8
 MIN_JUDGED, MIN_UNITS = 30, 10
 # Fewer rows than these are counted in the text: a 95 % quantile of them is hardly one (taste).
 FEW_ROWS = 100
-GRADES = ("faithful", "useful", "rough", "not faithful", "unproven", "undecided")
+GRADES = ("faithful", "useful", "rough", "not faithful", "unproven", "undecided", "ungraded")
 # Columns of which the text says what they enter as (taste).
 SHOWN_ENTRIES = 4
 

@@ -111,6 +111,8 @@ def r2_interval(
 def _deviations(counts: FloatArray, error: FloatArray, spread: FloatArray) -> FloatArray:
     """Give the standard error (b,) of log(1 − R²) in draws (b, m), by its linear part."""
     first, second = counts @ error, counts @ spread
+    # Shares of a draw without any error, or spread, are 0 / 0 of nothing.
+    first, second = np.maximum(first, 1e-150), np.maximum(second, 1e-150)
     squares = counts @ error**2 / first**2 + counts @ spread**2 / second**2
     squares -= 2.0 * (counts @ (error * spread)) / (first * second)
     return np.asarray(np.sqrt(np.maximum(squares, 1.0 / counts.shape[1] ** 2)))
@@ -127,6 +129,10 @@ def _units(keys: Keys) -> IntArray:
 def _sums(
     truth: FloatArray, error: FloatArray, weights: FloatArray, units: IntArray, count: int
 ) -> Judged:
+    # Squares of numbers near the largest ones would overflow.
+    top = np.maximum(np.abs(truth).max(axis=0), np.abs(error).max(axis=0))
+    top = np.where(top > 1e100, top, 1.0)
+    truth, error = truth / top, error / top
     unit = np.maximum(truth.std(axis=0), 1e-300)
     centred, scaled = (truth - np.average(truth, axis=0, weights=weights)) / unit, error / unit
     parts = (scaled**2, np.ones_like(scaled), centred, centred**2)

@@ -62,7 +62,7 @@ range (15 % of its standard deviation) on 95 % of 40 rows.
     order = len(card.per_order) - 1
     few = card.n_rows < MIN_JUDGED or (card.n_units or card.n_rows) < MIN_UNITS
     # Cards that were made by hand, or read from older files, have no interval.
-    low = card.r2 if card.r2_interval is None else card.r2_interval[0]
+    low = card.r2 if card.r2_interval is None else min(card.r2, card.r2_interval[0])
     found = "undecided" if isnan(card.r2) else grade(low, fitted=fitted, few=few)
     return Verdict(
         found, card.r2, card.n_rows, fitted, order, reasons, "", card.r2_interval, card.n_folds

@@ -527,9 +527,9 @@ def _check_fitted(name: str, task: Task, *, keep_layers: bool, out: str | FilePa
         )
 
 
-def _tuple(names: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Keep names that may be an iterator, which is read more than once."""
-    return None if names is None else tuple(names)
+def _tuple(names: Iterable[str] | None) -> Iterable[str] | None:
+    """Keep names that may be an iterator, which is read more than once; one text is no list."""
+    return names if names is None or isinstance(names, str) else tuple(names)
 
 
 def _check_target(target_r2: float) -> float:

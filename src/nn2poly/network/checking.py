@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.errors import NN2PolyError, UnsupportedModelError
+from nn2poly.errors import InvalidInputError, NN2PolyError, UnsupportedModelError
 from nn2poly.links import probabilities
 from nn2poly.network.network import Network
 from nn2poly.network.readers import reader_of
@@ -47,7 +47,12 @@ def check_reading(network: Network, model: Any, table: Any = None) -> None:
     reader = reader_of(model)
     if reader not in ASKED:
         return
-    X = _drawn(network) if table is None else network.check_data(table, where="data")
+    if table is None:
+        X = _drawn(network)
+    else:
+        table, X = _complete(table, network)
+        if not len(X):
+            return
     own = import_module(f"nn2poly.network.readers.{reader}.answers").own_outputs
     try:
         with warnings.catch_warnings():
@@ -59,6 +64,21 @@ def check_reading(network: Network, model: Any, table: Any = None) -> None:
         raise _fails(model, X, error) from error
     if found is not None:
         _compare(network, type(model).__name__, X, found)
+
+
+def _complete(table: Any, network: Network) -> tuple[Any, FloatArray]:
+    """Give the rows without holes that nothing fills, as they are and as features (n, p).
+
+    Whether others are refused or left out is said where the whole sample is read.
+    """
+    try:
+        X = network.check_data(table, where="data", allow_nan=True)
+    except InvalidInputError:
+        return table, np.zeros((0, network.n_features))
+    rows = np.flatnonzero(~np.isnan(X).any(axis=1))
+    if len(rows) == len(X):
+        return table, X
+    return (table.iloc[rows] if hasattr(type(table), "iloc") else table[rows]), X[rows]
 
 
 def _drawn(network: Network) -> FloatArray:
