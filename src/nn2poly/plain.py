@@ -39,16 +39,16 @@ def plain_mapping(data: Any) -> dict[str, Any]:
 
 
 def plain_list(data: Any) -> list[Any]:
-    """Refuse anything but a list: a text would be read letter by letter.
+    """Refuse anything but a list, or the tuple that it was: a text would be read by letters.
 
     Examples
     --------
     >>> plain_list(["a", 1])
     ['a', 1]
     """
-    if not isinstance(data, list):
+    if not isinstance(data, list | tuple):
         raise ValueError(f"{type(data).__name__} in the place of a list")
-    return data
+    return list(data)
 
 
 def plain_texts(data: Any) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def evenly(n_rows: int, most: int) -> IntArray:
     Examples
     --------
     >>> evenly(10, 4), evenly(2, 4)
-    (array([0, 2, 6, 9]), array([0, 1]))
+    (array([3, 4, 5, 7]), array([0, 1]))
     """
     if n_rows <= most:
         return np.arange(n_rows)

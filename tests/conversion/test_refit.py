@@ -43,7 +43,7 @@ def test_new_rows_are_followed_better(network, pair):
     new = one_hot_rows(4000, seed=1)
     inside = ~np.any((new < pair[0].low) | (new > pair[0].high), axis=1)
     refitted, without = (n2p.fidelity(network, p, new[inside]).r2 for p in pair)
-    assert refitted > without + 0.02
+    assert refitted > without + 0.01
 
 
 def test_the_card_is_that_of_the_refitted_polynomial(network, rows, pair):

@@ -155,6 +155,7 @@ TRUSTED = [
     "nn2poly.verdicts.Smaller",
     "nn2poly.verdicts.ClassDistance",
     "nn2poly.verdicts.MissedTarget",
+    "nn2poly.verdicts.Outside",
     "nn2poly.verdicts.Verdict",
     "nn2poly.estimators.fixed.FixedPolynomialClassifier",
     "nn2poly.estimators.fixed.FixedPolynomialRegressor",
@@ -185,7 +186,7 @@ def test_skops_brings_it_back_whole_with_these_types_trusted():
 
 def test_skops_brings_a_sparse_regressor_back():
     model = n2p.export.sklearn(random_poly(5, 3, 2, feature_names=list("abcde")).prune(7))
-    back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED[8:])
+    back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED)
     X = np.random.default_rng(0).normal(size=(9, 5))
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
 

@@ -65,7 +65,7 @@ def worst_regions(X: FloatArray, errors: FloatArray, inputs: Inputs) -> tuple[Re
     --------
     >>> x = np.linspace(0, 1, 200)[:, None]
     >>> region = worst_regions(x, np.where(x[:, 0] > 0.75, 3.0, 0.1), Inputs.of(["rm"]))[0]
-    >>> region.description.startswith("rm > 0.7")
+    >>> region.description.startswith("rm > 0.8")
     True
     """
     largest = float(np.max(np.abs(errors)))

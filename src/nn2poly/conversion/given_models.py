@@ -80,6 +80,8 @@ def _rows(table: Any, network: Network) -> Any:
 
 def _declared(network: Network, link: str | None, classes: Iterable[Any] | None) -> Network:
     """Give a network the link and the classes that the user names."""
+    if link is None and classes is None:
+        return network
     return replace(network, outputs=network.outputs.declared(link, classes))
 
 

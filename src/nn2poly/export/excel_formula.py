@@ -135,7 +135,7 @@ def _feature(source: Source, cell: str) -> str:
     Examples
     --------
     >>> from nn2poly.inputs import Hole
-    >>> _feature(Source(0, Hole(3.5)), "A2"), _feature(Source(0, level="a"), "B2")
+    >>> _feature(Source(0, Hole(3.5)), "A2"), _feature(Source(0, texts=("a",)), "B2")
     ('IF(A2="",3.5,A2)', 'IF(EXACT(B2,"a"),1,0)')
     """
     hole = source.hole

@@ -14,9 +14,9 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, NN2PolyError, UnsupportedModelError
-from nn2poly.links import probabilities
 from nn2poly.network.network import Network
 from nn2poly.network.readers import reader_of
+from nn2poly.outputs import Outputs
 
 # Rows of the data that are compared (issue), and rows that are drawn without data.
 ROWS, DRAWN = 200, 20
@@ -96,7 +96,8 @@ def _compare(network: Network, title: str, X: FloatArray, found: Any) -> None:
     raw = network.predict(X).reshape(len(X), -1)
     if given.size == raw.size or len(given) == len(raw):
         given = given.reshape(len(raw), -1)
-        candidates = [values for values in _forms(raw, network.link) if values.shape == given.shape]
+        forms = _forms(raw, network.outputs)
+        candidates = [values for values in forms if values.shape == given.shape]
         if any(_alike(given, values, unit) for values in candidates):
             return
         raw = candidates[-1] if candidates else raw
@@ -121,11 +122,11 @@ def _numbers(found: Any) -> tuple[FloatArray, float]:
     return np.asarray(found, dtype=np.float64), units.get(kind, 0.0)
 
 
-def _forms(raw: FloatArray, link: str) -> list[FloatArray]:
+def _forms(raw: FloatArray, outputs: Outputs) -> list[FloatArray]:
     """List what a model with these raw outputs may give out."""
-    if link == "identity":
+    if outputs.link == "identity":
         return [raw]
-    chances = probabilities(raw, link)
+    chances = outputs.probabilities(raw)
     single = chances[:, 1:] if raw.shape[1] == 1 else chances
     with np.errstate(divide="ignore"):
         return [raw, np.log(single), chances, single]
