@@ -26,7 +26,7 @@ from nn2poly.conversion.basis import orthonormal_basis
 from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.fit_rows import FitRows, gather_rows, stacked
 from nn2poly.conversion.folds import Rows
-from nn2poly.conversion.gradients import Scales, best_step, steps
+from nn2poly.conversion.gradients import Scales, best_of, steps
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refit import shrinkage
 from nn2poly.conversion.region_growth import Growth, Pool
@@ -317,7 +317,7 @@ def _by_steps(
     scales = Scales.of(unit, shrinkage(whole.terms.orders()))
     every, chosen = scales.design(whole, rows, residual, LEAF_BYTES)
     kept, begun = rows.fold[chosen] == 0, scales.to_design(start)
-    _, count, _ = best_step(every.some(~kept), every.some(kept), begun)
+    count = best_of(every.some(~kept), every.some(kept), [begun]).number
     walked = [begun, *islice(steps(every, begun), count)]
     return scales.from_design(walked[-1])
 
