@@ -20,6 +20,7 @@ from mutations import canonical, difference, mutated, mutated_bytes
 
 import nn2poly as n2p
 from nn2poly.errors import NN2PolyError, StorageError
+from nn2poly.formula.document import VERSION
 from nn2poly.formula.region_tree import Leaf, Split
 
 SEEDS = st.integers(0, 2**62)
@@ -58,7 +59,7 @@ def formula(request):
     return FORMULAS[request.param]()
 
 
-def sealed(body, version=2, arrays=()):
+def sealed(body, version=VERSION, arrays=()):
     digest = hashlib.sha256(canonical(body))
     for array in arrays:
         digest.update(array)
