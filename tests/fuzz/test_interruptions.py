@@ -91,10 +91,12 @@ def test_an_interruption_at_any_moment_leaves_a_whole_file(tmp_path, tally, name
     try:
         for turn in range(COUNT):
             try:
-                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 0.01))
+                # Again after a second: one that comes while something is collected is lost.
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 0.01), 1.0)
                 while True:
                     save(path, turn % 2)
             except KeyboardInterrupt:
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
                 tally["interrupted"] += 1
             check(path)
             clean(tmp_path, path)
