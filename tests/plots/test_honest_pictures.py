@@ -38,6 +38,8 @@ def test_the_title_says_that_blank_means_no_rows(diagonal_rows):
     axes = plots.interaction_surface(poly, 0, 1, X=diagonal_rows)
     assert axes.get_title(loc="left") == "blank: no rows near"
     assert plots.interaction_surface(poly, 0, 1).get_title(loc="left") == ""
+    full = np.random.default_rng(0).uniform(size=(5000, 2))
+    assert plots.interaction_surface(poly, 0, 1, X=full).get_title(loc="left") == ""
 
 
 def test_cells_of_levels_without_rows_are_blank(rentals):

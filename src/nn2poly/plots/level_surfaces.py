@@ -58,7 +58,7 @@ def draw_cells(
     bar.outline.set_visible(False)
     axes.set_xlim(*_ends(across))
     axes.set_ylim(*_ends(up))
-    title = f"others averaged over X; {BLANK}"
+    title = "others averaged over X" + ("" if shown.all() else f"; {BLANK}")
     describe(axes, x=wrap(across.name, 36, 2), y=wrap(up.name, 30, 2), title=title)
     for side, ticks, turned in ((across, axes.set_xticks, 90), (up, axes.set_yticks, 0)):
         if side.levels:

@@ -115,16 +115,16 @@ def interaction_surface(
         axes,
         x=wrap(checked.feature_names[pair[0]], 36, 2),
         y=wrap(checked.feature_names[pair[1]], 30, 2),
-        title=_title(checked, rows),
+        title=_title(checked, rows, blank=np.ma.is_masked(height)),
     )
     tidy(axes)
     warn_below([axes], checked)
     return axes
 
 
-def _title(poly: Explicit, rows: FloatArray | None) -> str:
+def _title(poly: Explicit, rows: FloatArray | None, *, blank: bool) -> str:
     said = [others_text(rows)] if poly.n_features > 2 else []
-    return "; ".join([*said, *([] if rows is None else [BLANK])])
+    return "; ".join([*said, BLANK] if blank else said)
 
 
 def _side(poly: Explicit, places: tuple[int, ...], column: Column | None, rows: FloatArray) -> Side:
