@@ -11,7 +11,8 @@ from nn2poly.arrays import FloatArray
 from nn2poly.assess.compared import comparable
 from nn2poly.assess.fidelity import Approximation, check_pair, check_polynomial, mean_r2
 from nn2poly.inputs import read_either
-from nn2poly.plots.labels import plain, shorten
+from nn2poly.plots.footnotes import warn_below
+from nn2poly.plots.labels import axis_labels
 from nn2poly.plots.layout import Panels, describe, panels, result, tidy
 from nn2poly.plots.style import BLUE, GREY, ORANGE, SMALL_SIZE, shades, styled
 from nn2poly.plots.units import chosen_outputs
@@ -82,11 +83,13 @@ def diagonal(
     outside = poly.count_outside(rows)
     side = 3.2 if len(outputs) == 1 else 2.4 if len(outputs) < 4 else 1.9
     axes = panels(ax, len(outputs), columns=4 if len(outputs) > 3 else 3, height=side)
+    names = axis_labels(poly.output_names, 30, 1)
     for panel, k in zip(axes, outputs, strict=True):
         _draw(panel, truth[:, k], guess[:, k], outside)
-        name = plain(shorten(poly.output_names[k], 30)) if len(poly.output_names) > 1 else ""
+        name = names[k] if len(names) > 1 else ""
         raw = "" if network.link == "identity" else " (logit)"
         describe(panel, x=f"network{raw}", y=f"polynomial{raw}", title=name)
+    warn_below(axes, poly)
     return result(axes)
 
 

@@ -14,8 +14,9 @@ from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Column
 from nn2poly.plots.column_values import column_moves
-from nn2poly.plots.labels import distinct, output_label, wrap
-from nn2poly.plots.layout import DENSITY_TO, as_text, describe, tidy
+from nn2poly.plots.labels import axis_labels, wrap
+from nn2poly.plots.layout import DENSITY_TO, as_text
+from nn2poly.plots.network_curves import Compared, draw_rings
 from nn2poly.plots.style import BLUE, GREEN, PALE, SMALL_SIZE, TINY_SIZE
 
 if TYPE_CHECKING:
@@ -68,27 +69,25 @@ def draw_levels(
     places: tuple[int, ...],
     output: int,
     rows: FloatArray | None,
+    compared: Compared | None,
 ) -> None:
-    """Draw the average prediction with each level on, over the share of rows that have it.
+    """Draw the average prediction with each level on; a ring is the network's.
 
     Grey are levels that the conversion did not see.
     """
     shown = need_rows(column, rows)
     features, (low, high) = list(places), poly.inputs.ends()
     averages = level_averages(poly, shown, places, low[features], high[features])
-    x = np.arange(len(features))
+    x = np.arange(float(len(features)))
     axes.plot(x, averages[:, output], "o", color=BLUE, markersize=4, clip_on=False)
+    if compared is not None:
+        settings = np.where(np.eye(len(features), dtype=bool), high[features], low[features])
+        draw_rings(axes, x, compared.average_at(places, settings)[:, output])
     axes.set_xlim(-0.5, len(features) - 0.5)
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom - DENSITY_TO * (top - bottom), top)
-    _draw_shares(axes, (shown[:, features] == high[features]).mean(axis=0))
     for level, seen in enumerate(column.ranges or ()):
         if seen == (low[features[level]],) * 2:
             axes.axvspan(level - 0.5, level + 0.5, color=PALE, alpha=0.6, linewidth=0, zorder=0)
-    title = "others averaged over X" if poly.n_features > len(features) else ""
-    describe(axes, x=wrap(column.name, 30, 3), y=output_label(poly, output, length=24), title=title)
-    axes.locator_params(axis="y", nbins=5)
-    tidy(axes)
+    axes.set_xlabel(wrap(column.name, 30, 3))
     _name_levels(axes, column.levels)
 
 
@@ -105,8 +104,10 @@ def need_rows(column: Column, rows: FloatArray | None) -> FloatArray:
     )
 
 
-def _draw_shares(axes: Axes, shares: FloatArray) -> None:
+def draw_shares(axes: Axes, poly: Explicit, places: tuple[int, ...], rows: FloatArray) -> None:
     """Draw how many rows have each level, at the bottom, the largest as tall as a density."""
+    features = list(places)
+    shares = (rows[:, features] == poly.inputs.ends()[1][features]).mean(axis=0)
     heights = (DENSITY_TO - 0.04) * shares / max(float(shares.max()), 1e-300)
     axes.bar(
         np.arange(len(shares)), heights, width=0.6, color=GREEN, alpha=0.6, linewidth=0,
@@ -116,7 +117,7 @@ def _draw_shares(axes: Axes, shares: FloatArray) -> None:
 
 def _name_levels(axes: Axes, levels: tuple[str, ...]) -> None:
     """Write the levels side by side, or upright where that is too narrow."""
-    names = distinct(levels, NAME_WIDTH)
+    names = axis_labels(levels, NAME_WIDTH, 1)
     each = float(axes.bbox.width) / axes.figure.dpi / len(names)
     upright = max(map(len, names)) * LETTER > each
     size = float(np.clip(SMALL_SIZE * each / LINE, TINY_SIZE, SMALL_SIZE))
