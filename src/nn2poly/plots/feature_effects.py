@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.errors import InvalidInputError, OutsideRangeWarning
+from nn2poly.errors import InvalidInputError, MixedRowsWarning, OutsideRangeWarning
 from nn2poly.explain.dependence import partial_dependence
+from nn2poly.explain.rows import warn_mixed
 from nn2poly.formula.borders import both_sides, thresholds
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
@@ -93,6 +94,8 @@ def effects(
     chosen = [effect_places(each, checked) for each in drawn]
     if not chosen:
         raise InvalidInputError("There is no feature to draw.", where="feature", found="none")
+    if rows is not None:
+        warn_mixed(checked)
     axes = panels(ax, len(chosen), columns=3, height=2.4)
     for panel, (places, column) in zip(axes, chosen, strict=True):
         if column is None:
@@ -158,6 +161,8 @@ def interaction_surface(
         raise InvalidInputError(
             "A surface needs two different features.", where="b", found=f"{a!r} and {b!r}"
         )
+    if rows is not None:
+        warn_mixed(checked)
     axes = panels(ax, height=2.8)[0]
     if levels := [column for _, column in found if column is not None]:
         shown = need_rows(levels[0], rows)
@@ -219,6 +224,7 @@ def _average(
     with warnings.catch_warnings():
         # The picture itself shows which part the conversion did not see.
         warnings.simplefilter("ignore", OutsideRangeWarning)
+        warnings.simplefilter("ignore", MixedRowsWarning)  # once for all panels
         axes = grid[0] if len(features) == 1 else grid
         return partial_dependence(poly, base, features, grid=axes).values
 
