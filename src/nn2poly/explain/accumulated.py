@@ -48,7 +48,7 @@ class AccumulatedEffects:
 
     def table(self) -> Table:
         """List the edges with the effect at each, and the rows of the bin that ends there."""
-        counts = ("", *self.counts.tolist())
+        counts = (0, *self.counts.tolist())
         rows = zip(self.grid.tolist(), self.values.tolist(), counts, strict=True)
         return Table(
             f"Accumulated local effects of {self.feature_name}",
@@ -98,7 +98,7 @@ def ale(poly: Formula, X: Any, feature: int | str, *, bins: int | Any = 40) -> A
     Accumulated local effects of a
         a       y  rows
     -----  ------  ----
-        0  -1.500
+        0  -1.500     0
     1.000  -1.000     2
     2.000   1.000     1
     3.000   4.000     1
