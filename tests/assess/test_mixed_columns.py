@@ -132,6 +132,21 @@ def test_the_factored_form_has_the_number_of_its_terms(make_network):
     np.testing.assert_allclose(found[0].r2_mixed, found[1].r2_mixed, rtol=1e-9)
 
 
+def test_rows_of_a_stream_give_the_number_of_the_rows_in_memory():
+    X, dask_array = together(600), pytest.importorskip("dask.array")
+    network = n2p.Network([n2p.Layer([[1.0], [0.5]], None, "tanh"), n2p.Layer([[1.0]])])
+    poly, parts = n2p.convert(network, 1), dask_array.from_array(X, chunks=(250, -1))
+    expected = n2p.fidelity(network, poly, X).r2_mixed
+    assert n2p.fidelity(network, poly, parts).r2_mixed == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_conversion_of_a_stream_measures_it_too(make_network):
+    dask_array = pytest.importorskip("dask.array")
+    data = dask_array.from_array(together(600), chunks=(250, -1))
+    network = make_network(4, (2, 6, 1), "tanh", spread=1.0)
+    assert 0.5 < n2p.convert(network, 3, data=data).card.r2_mixed <= 1.0
+
+
 # ---- what is said ------------------------------------------------------------------------------
 
 

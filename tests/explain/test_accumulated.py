@@ -125,3 +125,23 @@ def test_edges_that_do_not_increase_are_refused(bins):
 def test_a_bin_without_rows_is_refused_by_name():
     with pytest.raises(InvalidInputError, match="none between 2 and 3"):
         ale(random_polynomial(0, 1, 1), [[0.0], [1.0]], 0, bins=[0.0, 2.0, 3.0])
+
+
+# ---- drawn -----------------------------------------------------------------------------------
+
+
+def test_a_plot_draws_the_local_effects():
+    poly = random_polynomial(10, 2, 2)
+    X = np.random.default_rng(10).normal(size=(100, 2))
+    axes = n2p.plots.effects(poly, "x2", X=X, kind="local")
+    found = ale(poly, X, "x2")
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), found.grid)
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), found.values[:, 0])
+
+
+def test_a_plot_of_local_effects_needs_rows_and_a_known_kind():
+    poly = random_polynomial(10, 2, 2)
+    with pytest.raises(InvalidInputError, match="Local effects"):
+        n2p.plots.effects(poly, "x2", kind="local")
+    with pytest.raises(InvalidInputError, match="kind"):
+        n2p.plots.effects(poly, "x2", kind="ale")

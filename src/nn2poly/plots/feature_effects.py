@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nn2poly.arguments import check_choice
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError, MixedRowsWarning, OutsideRangeWarning
+from nn2poly.explain.accumulated import ale
 from nn2poly.explain.dependence import partial_dependence
 from nn2poly.explain.rows import warn_mixed
 from nn2poly.formula.borders import both_sides, thresholds
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 # Dots of data on a surface, points of a curve and of each side of a surface, contours (taste).
 DOTS, POINTS, GRID, LEVELS = 400, 200, 80, 12
+# What a curve shows: partial dependence, or accumulated local effects.
+KINDS = ("average", "local")
 # Up to so many values a feature gets a dot at each (taste).
 FEW_VALUES = 10
 # Without data and without a calibrated range, a feature runs so many scales around its centre:
@@ -43,6 +47,7 @@ def effects(
     *,
     X: Any = None,
     output: int | str = 0,
+    kind: str = "average",
     ax: Any = None,
 ) -> Axes | Panels:
     """Draw the effect of one feature on an output, with the density of its data.
@@ -63,6 +68,10 @@ def effects(
         the conversion saw, the background is grey.
     output
         Index or name of the output.
+    kind
+        ``"average"``: the average prediction; ``"local"``: accumulated local effects
+        (`explain.ale`), which stay near the rows where features go together. These need X, and
+        numbers or yes/no.
     ax
         matplotlib Axes, a sequence of them for several features; None for a new figure.
 
@@ -73,7 +82,7 @@ def effects(
     Raises
     ------
     InvalidInputError
-        When there are levels to draw, but no X.
+        When there are levels or local effects to draw, but no X.
     UnknownTermError
         When there is no such feature or output.
 
@@ -87,6 +96,9 @@ def effects(
     """
     checked = check_formula(poly)
     _check_feature(feature)
+    local = check_choice(kind, KINDS, name="kind") == "local"
+    if local and X is None:
+        raise InvalidInputError("Local effects are those of rows.", where="X", found="None")
     rows = None if X is None else read_rows(checked, X)
     k = output_index(output, checked.output_names)
     wanted = [feature] if isinstance(feature, str) or not isinstance(feature, Sequence) else feature
@@ -94,11 +106,13 @@ def effects(
     chosen = [effect_places(each, checked) for each in drawn]
     if not chosen:
         raise InvalidInputError("There is no feature to draw.", where="feature", found="none")
-    if rows is not None:
+    if rows is not None and not local:
         warn_mixed(checked)
     axes = panels(ax, len(chosen), columns=3, height=2.4)
     for panel, (places, column) in zip(axes, chosen, strict=True):
-        if column is None:
+        if local and rows is not None:
+            _draw_local(panel, checked, places[0] if column is None else column.name, k, rows)
+        elif column is None:
             _draw_effect(panel, checked, places[0], k, rows)
         else:
             draw_levels(panel, checked, column, places, k, rows)
@@ -282,6 +296,32 @@ def _draw_effect(
         x=wrap(poly.feature_names[feature], 30, 3),
         y=output_label(poly, output, length=24),
         title=_others(rows) if poly.n_features > 1 else "",
+    )
+    axes.locator_params(nbins=5)
+    tidy(axes)
+
+
+def _draw_local(
+    axes: Axes, poly: Explicit, feature: int | str, output: int, rows: FloatArray
+) -> None:
+    with warnings.catch_warnings():
+        # The picture itself shows which part the conversion did not see.
+        warnings.simplefilter("ignore", OutsideRangeWarning)
+        found = ale(poly, rows, feature)
+    place = poly.feature_names.index(found.feature_name)
+    style = "-" if len(found.grid) > FEW_VALUES else "o:"
+    axes.plot(found.grid, found.values[:, output], style, color=BLUE, markersize=4)
+    low, high = span(poly, place, rows)
+    axes.set_xlim(low, high)
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom - DENSITY_TO * (top - bottom), top)
+    _draw_density(axes, rows[:, place])
+    _shade_unseen(axes, poly, place, low, high)
+    describe(
+        axes,
+        x=wrap(found.feature_name, 30, 3),
+        y=output_label(poly, output, length=24),
+        title="local effects, 0 on average",
     )
     axes.locator_params(nbins=5)
     tidy(axes)
