@@ -209,6 +209,7 @@ class FidelityCard:
         R² of the formula on rows whose columns are mixed, each taken from another of the rows
         (at most 1,000, held within the formula's bounds): where Shapley values, partial
         dependence, H and Sobol' indices look. None on fewer than 30 rows, and when unknown.
+        Where folds were judged it is of the formula given all the same.
     """
 
     n_rows: int

@@ -112,7 +112,8 @@ def fidelity(
     ----------
     model
         Anything that `read_network` reads (what is read is compared with the model itself first);
-        or any function from rows as ``X`` has them to outputs.
+        or any function from rows as ``X`` has them to outputs. It is also asked for at most 1,000
+        rows whose columns are mixed.
     poly
         Its polynomial, explicit or in factored form.
     X
