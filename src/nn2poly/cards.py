@@ -10,7 +10,7 @@ from typing import Any
 from nn2poly.arguments import plural
 from nn2poly.plain import plain_mapping, plain_record
 from nn2poly.tables import Table, printable
-from nn2poly.verdicts import Observed, Region, Verdict, agreement_text
+from nn2poly.verdicts import Observed, Region, Verdict, agreement_text, is_worse_mixed
 
 # Quantiles of the absolute error that a card gives (taste).
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -205,6 +205,11 @@ class FidelityCard:
         when nothing was.
     labels
         Of a classifier: its `LabelFidelity`; None for a regression.
+    r2_mixed
+        R² of the formula on rows whose columns are mixed, each taken from another of the rows
+        (at most 1,000, held within the formula's bounds): where Shapley values, partial
+        dependence, H and Sobol' indices look. None on fewer than 30 rows, and when unknown.
+        Where folds were judged it is of the formula given all the same.
     """
 
     n_rows: int
@@ -230,6 +235,12 @@ class FidelityCard:
     n_folds: int = 0
     observed: Observed | None = None
     labels: LabelFidelity | None = None
+    r2_mixed: float | None = None
+
+    @property
+    def is_worse_mixed(self) -> bool:
+        """Whether R² is much lower on rows whose columns are mixed than on rows as they are."""
+        return is_worse_mixed(self.r2, self.r2_mixed)
 
     def tables(self) -> list[Table]:
         """Lay the card out as tables: outputs, orders and layers, regions, path."""
@@ -308,6 +319,8 @@ def _outputs(card: FidelityCard) -> Table:
     if card.r2_interval is not None:
         low, high = card.r2_interval
         notes.append(f"R2 on new rows, 95 % interval: {low:.4g} to {high:.4g}.")
+    if card.r2_mixed is not None:
+        notes.append(f"On rows whose columns are mixed: R2 {card.r2_mixed:.4g}.")
     if card.n_folds:
         notes.append(
             f"Few rows: {card.n_folds} formulas were fitted, each without a part of the rows, and "

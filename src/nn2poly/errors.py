@@ -12,6 +12,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidNetworkError",
     "MissingDependencyError",
+    "MixedRowsWarning",
     "NN2PolyError",
     "NN2PolyWarning",
     "NoSeriesError",
@@ -170,6 +171,10 @@ class NN2PolyWarning(UserWarning):
 
 class OutsideRangeWarning(NN2PolyWarning):
     """A prediction is asked for rows outside the range that the conversion saw."""
+
+
+class MixedRowsWarning(NN2PolyWarning):
+    """An explanation looks at rows whose columns are mixed, and the formula is far off there."""
 
 
 class RadiusWarning(NN2PolyWarning):

@@ -18,6 +18,9 @@ MIN_JUDGED, MIN_UNITS = 30, 10
 # Fewer rows than these are counted in the text: a 95 % quantile of them is hardly one (taste).
 FEW_ROWS = 100
 GRADES = ("faithful", "useful", "rough", "not faithful", "unproven", "undecided", "ungraded")
+# R² from which a formula is thought to be close, below which it is not on rows whose columns are
+# mixed, and the loss between the two that is told all the same (taste).
+CLOSE, FAR_MIXED, MIXED_LOSS = 0.9, 0.8, 0.15
 # Columns of which the text says what they enter as (taste).
 SHOWN_ENTRIES = 4
 
@@ -135,6 +138,13 @@ class Held:
 
 
 @dataclass(frozen=True)
+class Mixed:
+    """R² on rows whose columns are mixed, much lower than on rows as they are."""
+
+    r2: float
+
+
+@dataclass(frozen=True)
 class Entering:
     """The columns that do not enter as they are: pairs of a name and what it enters as."""
 
@@ -168,6 +178,7 @@ Reason = (
     | Region
     | Outside
     | Held
+    | Mixed
     | Entering
     | Advice
 )
@@ -181,6 +192,7 @@ KINDS: dict[str, type[Reason]] = {
     "region": Region,
     "outside": Outside,
     "held": Held,
+    "mixed": Mixed,
     "entering": Entering,
     "closer": Closer,
     "smaller": Smaller,
@@ -285,6 +297,22 @@ def grade(r2: float, *, fitted: bool = False, few: bool = False) -> str:
     return next((name for limit, name in limits if r2 >= limit), "not faithful")
 
 
+def is_worse_mixed(r2: float, mixed: float | None) -> bool:
+    """Tell whether R² is much lower on rows whose columns are mixed; not if it is unknown.
+
+    A formula that is not faithful as it is needs no second warning, and its R² differs by more
+    than that from one choice of a hundred rows to another.
+
+    Examples
+    --------
+    >>> is_worse_mixed(0.93, 0.79), is_worse_mixed(0.99, 0.85), is_worse_mixed(0.5, 0.1)
+    (True, False, False)
+    """
+    if mixed is None or not r2 >= ROUGH:
+        return False
+    return (r2 >= CLOSE and mixed < FAR_MIXED) or r2 - mixed > MIXED_LOSS
+
+
 def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
     """Word a verdict; ``r2`` spells R².
 
@@ -302,7 +330,8 @@ def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
     head = f"{observed.text(r2=r2)}. {head}" if observed else head
     remedies = (_remedy(verdict), _closer(verdict, r2), _smaller(verdict, r2))
     said = (_missed(verdict, r2), *remedies, _held(verdict), _outside(verdict))
-    sentences = (head, _folds(verdict), *said, _entering(verdict))
+    where = (_mixed(verdict, r2), _entering(verdict))
+    sentences = (head, _folds(verdict), *said, *where)
     return " ".join(filter(None, sentences))
 
 
@@ -439,6 +468,15 @@ def _outside(verdict: Verdict) -> str:
     if outside := verdict.reason(Outside):
         lie = "lies" if outside.n_rows == 1 else "lie"
         return f"{outside.n_rows:,} of these rows {lie} outside the range that it was made for."
+    return ""
+
+
+def _mixed(verdict: Verdict, r2: str) -> str:
+    if found := verdict.reason(Mixed):
+        return (
+            f"On rows whose columns are mixed, where Shapley values, partial dependence, H and "
+            f"Sobol' indices look, {r2} is {r2_text(found.r2)}."
+        )
     return ""
 
 

@@ -15,6 +15,7 @@ from nn2poly.assess.compared import comparable
 from nn2poly.assess.guarantee import guarantee
 from nn2poly.assess.interval import r2_interval
 from nn2poly.assess.label_agreement import measure_labels, read_labels
+from nn2poly.assess.mixed_columns import mix_columns
 from nn2poly.assess.regions import worst_regions
 from nn2poly.assess.tails import find_tail, worst_rows
 from nn2poly.assess.verdict import verdict
@@ -33,7 +34,7 @@ from nn2poly.network.oracle import Model
 from nn2poly.outputs import Outputs
 from nn2poly.sampling import Keys, distinct, group_keys, row_keys
 from nn2poly.streams import is_stream, read_evenly
-from nn2poly.verdicts import Held, HeldColumn, Observed, Verdict
+from nn2poly.verdicts import MIN_JUDGED, Held, HeldColumn, Observed, Verdict
 
 
 class Approximation(Protocol):
@@ -111,7 +112,8 @@ def fidelity(
     ----------
     model
         Anything that `read_network` reads (what is read is compared with the model itself first);
-        or any function from rows as ``X`` has them to outputs.
+        or any function from rows as ``X`` has them to outputs. It is also asked for at most 1,000
+        rows whose columns are mixed.
     poly
         Its polynomial, explicit or in factored form.
     X
@@ -296,6 +298,7 @@ def make_card(
         r2_interval=r2_interval(truth, error, weights, rows.keys),
         n_units=distinct(rows.keys),
         n_folds=n_folds,
+        r2_mixed=_mixed_r2(network, poly, rows),
     )
     tail = find_tail(X, size, r2, trimmed, poly.feature_names)
     if tail is not None:
@@ -303,6 +306,15 @@ def make_card(
     held, entering = _held(poly.inputs, X), poly.inputs.transforms
     said = verdict(card, tail=tail, held=held, fitted=fitted, entering=entering)
     return replace(card, verdict=said)
+
+
+def _mixed_r2(network: Model, poly: Approximation, rows: JudgingRows) -> float | None:
+    """R² on rows whose columns are mixed; None of few rows, and of one column, which cannot be."""
+    if len(rows.X) < MIN_JUDGED or len(poly.inputs.columns) < 2:
+        return None
+    mixed = mix_columns(rows.X, rows.weights, poly.inputs)
+    r2 = mean_r2(_columns(network.predict(mixed)), poly.outputs_by_order(mixed)[-1])
+    return None if np.isnan(r2) else r2
 
 
 def _held(inputs: Inputs, X: FloatArray) -> Held | None:

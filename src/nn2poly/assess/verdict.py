@@ -15,6 +15,7 @@ from nn2poly.verdicts import (
     Entering,
     Held,
     MissedTarget,
+    Mixed,
     Outside,
     Reason,
     Tail,
@@ -57,6 +58,8 @@ range (15 % of its standard deviation) on 95 % of 40 rows.
     """
     told = (*_missed(card),) if fitted else (*_reasons(card, tail),)
     reasons: tuple[Reason, ...] = told if held is None else (*told, held)
+    if card.r2_mixed is not None and card.is_worse_mixed:
+        reasons += (Mixed(card.r2_mixed),)
     if entering:
         reasons += (Entering(tuple(entering.items())),)
     order = len(card.per_order) - 1

@@ -14,7 +14,7 @@ from nn2poly.assess.fidelity import check_pair
 from nn2poly.errors import require
 from nn2poly.explain.games import shapley_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
-from nn2poly.explain.rows import read_population, read_rows, warn_once
+from nn2poly.explain.rows import read_population, read_rows, warn_mixed, warn_once
 from nn2poly.explain.separable import Separable
 from nn2poly.explain.separating import player_values, separable
 from nn2poly.explain.summaries import ranked_table, shown
@@ -167,6 +167,7 @@ def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> Sha
     rows = read_rows(poly, X, "X")
     reference = read_population(poly, background, "background")
     warn_once(poly, rows, reference)
+    warn_mixed(poly)
     network = None if model is None else comparable(model, poly.inputs, poly.outputs, X)
     if network is not None:
         approximation: Any = poly

@@ -9,6 +9,7 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.explain.rows import warn_mixed
 from nn2poly.formula.borders import both_sides, thresholds
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
@@ -101,6 +102,8 @@ def effects(
     _check_feature(feature)
     compared = None if model is None else compare(model, checked, X)
     rows = None if X is None else _read(checked, X, compared)
+    if rows is not None:
+        warn_mixed(checked)
     k = output_index(output, checked.output_names)
     wanted = [feature] if isinstance(feature, str) or not isinstance(feature, Sequence) else feature
     drawn = most_important(checked, X) if feature is None else wanted

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.errors import OutsideRangeWarning
+from nn2poly.errors import MixedRowsWarning, OutsideRangeWarning
 from nn2poly.explain.dependence import partial_dependence
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.plots.labels import axis_labels, output_label, wrap
@@ -45,6 +45,7 @@ def draw_cells(
     with warnings.catch_warnings():
         # The rows are the user's choice.
         warnings.simplefilter("ignore", OutsideRangeWarning)
+        warnings.simplefilter("ignore", MixedRowsWarning)  # the plot gives it, once
         grid = [across.points, up.points]
         found = partial_dependence(poly, rows, [across.name, up.name], grid=grid)
     height = np.ma.masked_array(found.values[:, :, output].T)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 from nn2poly.arrays import FloatArray
-from nn2poly.errors import OutsideRangeWarning
+from nn2poly.errors import MixedRowsWarning, OutsideRangeWarning
 from nn2poly.explain.dependence import partial_dependence
 from nn2poly.formula.piecewise import Explicit
 
@@ -47,6 +47,7 @@ def average_at(
     with warnings.catch_warnings():
         # The picture itself shows which part the conversion did not see.
         warnings.simplefilter("ignore", OutsideRangeWarning)
+        warnings.simplefilter("ignore", MixedRowsWarning)  # once for all panels
         axes = grid[0] if len(features) == 1 else grid
         return partial_dependence(poly, base, features, grid=axes).values
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.explain.rows import warn_mixed
 from nn2poly.formula.borders import both_sides, thresholds
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
@@ -80,6 +81,8 @@ def interaction_surface(
     """
     checked = check_formula(poly)
     rows = None if X is None else read_rows(checked, X)
+    if rows is not None:
+        warn_mixed(checked)
     k = output_index(output, checked.output_names)
     found = [effect_places(each, checked) for each in (a, b)]
     pair = (found[0][0][0], found[1][0][0])
