@@ -158,9 +158,10 @@ def _check_size(poly: Explicit) -> None:
 
 @dataclass(frozen=True)
 class _Evaluated:
-    """A polynomial with its outputs on the rows, so that they are computed once."""
+    """A polynomial with its outputs on rows X (n, p), so that they are computed once."""
 
     poly: Explicit
+    X: FloatArray
     by_order: list[FloatArray]
 
     @property
@@ -179,15 +180,15 @@ class _Evaluated:
     def output_names(self) -> tuple[str, ...]:
         return self.poly.output_names
 
-    def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:  # noqa: ARG002
-        return self.by_order
+    def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
+        return self.by_order if np.array_equal(X, self.X) else self.poly.outputs_by_order(X)
 
     def count_outside(self, X: FloatArray) -> int:
         return self.poly.count_outside(X)
 
 
 def _measure(poly: Explicit, model: Any, rows: Rows, X: Any) -> Measured:
-    evaluated = _Evaluated(poly, poly.outputs_by_order(rows.X))
+    evaluated = _Evaluated(poly, rows.X, poly.outputs_by_order(rows.X))
     guess = evaluated.by_order[-1]
     if model is None:
         return Measured(rows, guess, None, None)
