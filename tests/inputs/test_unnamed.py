@@ -55,7 +55,7 @@ def test_a_frame_goes_by_position_where_the_model_knows_no_names(numbers):
 
 def test_feature_names_beside_a_frame_rename_its_columns(numbers):
     X, model = numbers
-    poly = n2p.convert(model, 3, data=pd.DataFrame(X, columns=["u", "v"]), feature_names="ab")
+    poly = n2p.convert(model, 3, data=pd.DataFrame(X, columns=["u", "v"]), feature_names=["a", "b"])
     assert poly.feature_names == ("a", "b")
     np.testing.assert_array_equal(poly.predict(X), n2p.convert(model, 3, data=X).predict(X))
 
