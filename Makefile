@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORE := $(addprefix tests/,algebra inputs formula conversion assess explain export) \
 	$(addprefix tests/network/test_,network.py activations.py readers.py sklearn_pipelines.py)
 
-.PHONY: demo test test-quick lint format docs bench clean
+.PHONY: demo test test-quick test-lowest fuzz lint format docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -22,6 +22,22 @@ test: $(VENV)/.dev
 test-quick: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=quick OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 		$(BIN)/python -m pytest -q -m "not slow" $(CORE)
+
+# The lowest versions that pyproject.toml declares, in an environment of their own. Needs uv.
+test-lowest:
+	uv venv --quiet --allow-existing --python $(PYTHON) .venv-lowest
+	uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct \
+		--editable ".[cli,sklearn,onnx,sympy,dask,polars,keras,torch]" \
+		hypothesis pytest pytest-xdist
+	KERAS_BACKEND=torch HYPOTHESIS_PROFILE=quick OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+		.venv-lowest/bin/python -m pytest -q -m "not slow" $(CORE)
+
+# Changed files of formulas, and kills and interruptions of every kind of save, with counts.
+FUZZ_EXAMPLES ?= 7000
+FUZZ_KILLS ?= 2000
+fuzz: $(VENV)/.dev
+	FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) FUZZ_KILLS=$(FUZZ_KILLS) OMP_NUM_THREADS=1 \
+		$(BIN)/python -m pytest -q --numprocesses=0 tests/fuzz
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -45,7 +61,7 @@ bench: $(VENV)/.dev $(VENV)/.rivals
 	$(BIN)/python benchmarks/rivals.py --quick
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

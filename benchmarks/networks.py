@@ -40,6 +40,7 @@ from threadpoolctl import threadpool_limits
 import nn2poly as n2p
 from nn2poly.arrays import FloatArray
 from nn2poly.files import replacing
+from nn2poly.formula.migrations import COLUMN_SINCE_3, OUTPUTS_SINCE_3
 from nn2poly.inputs import Column, Inputs
 from nn2poly.outputs import Outputs
 from nn2poly_paper.covertype_data import FEATURE_NAMES, read_forest
@@ -313,7 +314,11 @@ def _read_network(stored: Any) -> tuple[n2p.Network, float]:
         n2p.Layer(stored[f"weights{index}"], stored[f"bias{index}"], activation)
         for index, activation in enumerate(texts["activations"])
     ]
-    inputs, outputs = Inputs.from_dict(texts["inputs"]), Outputs.from_dict(texts["outputs"])
+    # Networks are kept for longer than the format of their columns.
+    known = dict(texts["inputs"])
+    known["columns"] = [{**COLUMN_SINCE_3, **column} for column in known["columns"]]
+    inputs = Inputs.from_dict(known)
+    outputs = Outputs.from_dict({**OUTPUTS_SINCE_3, **texts["outputs"]})
     return n2p.Network(layers, inputs=inputs, outputs=outputs), texts["score"]
 
 

@@ -304,3 +304,30 @@ def test_the_shares_point_to_a_layer_that_is_far_worse_than_the_others(make_netw
 def test_without_an_error_no_layer_has_a_share():
     network = n2p.Network([n2p.Layer(np.eye(3), None, "relu"), n2p.Layer(np.zeros((3, 1)))])
     assert n2p.convert(network, 2, data=uniform(50)).card.per_layer == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("n_rows", True),
+        ("n_rows", -1),
+        ("n_rows", 1.5),
+        ("r2", "0.99"),
+        ("held_out", 1),
+        ("agreement", 1.5),
+        ("per_output", []),
+        ("per_output", {"y": {}}),
+        ("per_order", ["a"]),
+        ("regions", [{"description": 5, "n_rows": 1, "rmse": 1.0, "ratio": 1.0}]),
+        ("guarantee", {}),
+        ("verdict", "faithful"),
+        ("path", [[1, 2]]),
+        ("unknown", 1),
+    ],
+    ids=str,
+)
+def test_a_card_with_a_foreign_part_is_refused(make_network, field, value):
+    data = next(iter(CARDS.values()))(make_network).to_dict()
+    assert FidelityCard.from_dict(data)
+    with pytest.raises(ValueError, match=r"\w"):
+        FidelityCard.from_dict({**data, field: value})

@@ -24,8 +24,8 @@ MODULES = sorted(path for folder in FOLDERS.values() for path in folder.rglob("*
 # Modules on the ground floor (the errors lie under it), and what each room may import;
 # every room may import itself.
 GROUND = {
-    *("arguments", "arrays", "cards", "files", "inputs", "links", "memory", "outputs", "plain"),
-    *("streams", "tables", "verdicts"),
+    *("arguments", "arrays", "batches", "cards", "files", "inputs", "links", "memory", "outputs"),
+    *("plain", "sampling", "streams", "tables", "verdicts"),
 }
 BASE = {"errors", "ground"}
 CORE = {"algebra", "network", "formula", "assess", "conversion"}

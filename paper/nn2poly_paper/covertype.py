@@ -248,7 +248,7 @@ def with_files(settings: Settings, data: Path | None, network: Path | None) -> S
     True
     """
     if settings.data == STAND_IN and (network is not None or data is not None):
-        settings = replace(settings, data=None, rows=100_000)
+        settings = replace(settings, data=None, rows=100_000, sample=Settings.sample)
     return replace(
         settings,
         data=settings.data if data is None else str(data),

@@ -58,8 +58,8 @@ def claims(tables: Tables) -> list[Claim]:
     held, free = middle["tanh", True], middle["tanh", False]
     return [
         Claim(
-            "x2 x3 (negative) and x1 (positive) have the largest coefficients.",
-            set(top) == {"x2 x3", "x1"} and not signs["x2 x3"] and signs["x1"],
+            "x2 · x3 (negative) and x1 (positive) have the largest coefficients.",
+            set(top) == {"x2 · x3", "x1"} and not signs["x2 · x3"] and signs["x1"],
             ", ".join(row["term"] for row in ranked(tables, "example")[:4]) + ", …",
         ),
         Claim(

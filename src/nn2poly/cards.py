@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from html import escape
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
 from nn2poly.arguments import plural
-from nn2poly.tables import Table
-from nn2poly.verdicts import Region, Verdict, agreement_text, grade
+from nn2poly.plain import plain_mapping, plain_record
+from nn2poly.tables import Table, printable
+from nn2poly.verdicts import Observed, Region, Verdict, agreement_text, is_worse_mixed
 
 # Quantiles of the absolute error that a card gives (taste).
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -32,6 +33,9 @@ class OutputFidelity:
         Range of the network's output over the rows, the yardstick of relative errors.
     quantiles
         Absolute errors at 50, 90, 95 and 99 % of the rows.
+    deviation, middle
+        Standard deviation of the network's output over the rows, and the distance between its
+        quartiles: yardsticks that a single row does not stretch; 0 when unknown.
     """
 
     r2: float
@@ -40,6 +44,8 @@ class OutputFidelity:
     worst_row: int
     spread: float
     quantiles: tuple[float, ...]
+    deviation: float = 0.0
+    middle: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,71 @@ class Guarantee:
 
 
 @dataclass(frozen=True)
+class LabelScores:
+    """Labels against the true ones.
+
+    Parameters
+    ----------
+    accuracy
+        Share of rows with the true label.
+    confusion
+        Rows by true label (down) and given label (across).
+    brier
+        Mean squared distance of the probabilities from the truth; 0.25 of a coin.
+    auc, sensitivity, specificity
+        Of two classes: how often a row of the second class is above one of the first; shares of
+        the second and of the first class that get their label. None of more classes.
+    """
+
+    accuracy: float
+    confusion: tuple[tuple[int, ...], ...]
+    brier: float
+    auc: float | None = None
+    sensitivity: float | None = None
+    specificity: float | None = None
+
+
+@dataclass(frozen=True)
+class LabelFidelity:
+    """Labels of the polynomial and of the network, and both against true ones.
+
+    Parameters
+    ----------
+    classes
+        The text of each label.
+    threshold
+        The probability of the second class from which on it is chosen; None for the most
+        probable class.
+    majority
+        Share of the network's most frequent label: what a constant agrees on.
+    kappa
+        Cohen's κ of the two labels; 0 is chance, 1 is agreement; NaN when all are alike.
+    network, polynomial
+        Scores against true labels; None where nobody gave them.
+    """
+
+    classes: tuple[str, ...]
+    threshold: float | None
+    majority: float
+    kappa: float
+    network: LabelScores | None = None
+    polynomial: LabelScores | None = None
+
+    @property
+    def text(self) -> str:
+        """What agreement is worth, in words."""
+        kappa = "" if isnan(self.kappa) else f"Cohen's kappa {self.kappa:.3f}; "
+        return f"{kappa}a constant label would agree on {agreement_text(self.majority)}"
+
+    @property
+    def rule(self) -> str:
+        """When the second class is chosen, in words; nothing for the most probable one."""
+        if self.threshold is None:
+            return ""
+        return f"P({self.classes[1]}) >= {self.threshold:.4g}"
+
+
+@dataclass(frozen=True)
 class FidelityCard:
     """The polynomial against the network: overall, per output, order, layer and region.
 
@@ -122,6 +193,23 @@ class FidelityCard:
         Of a classifier: on 95 % of the rows no probability is further from the network's.
     target_r2
         The R² that ``max_order="auto"`` looked for; None without a search.
+    r2_interval
+        The 95 % interval of ``r2`` on new rows, by a bootstrap of these; None when unknown.
+    n_units
+        How many of the rows are different, or how many groups they are.
+    n_folds
+        Of a small table: how many formulas were fitted, each without a part of the rows, which
+        it was then judged on; 0 when the formula itself was judged.
+    observed
+        How well the network does against what was observed, and the formula in its place; None
+        when nothing was.
+    labels
+        Of a classifier: its `LabelFidelity`; None for a regression.
+    r2_mixed
+        R² of the formula on rows whose columns are mixed, each taken from another of the rows
+        (at most 1,000, held within the formula's bounds): where Shapley values, partial
+        dependence, H and Sobol' indices look. None on fewer than 30 rows, and when unknown.
+        Where folds were judged it is of the formula given all the same.
     """
 
     n_rows: int
@@ -142,37 +230,45 @@ class FidelityCard:
     r2_without_worst: float = float("nan")
     probability_within: float | None = None
     target_r2: float | None = None
+    r2_interval: tuple[float, float] | None = None
+    n_units: int = 0
+    n_folds: int = 0
+    observed: Observed | None = None
+    labels: LabelFidelity | None = None
+    r2_mixed: float | None = None
+
+    @property
+    def is_worse_mixed(self) -> bool:
+        """Whether R² is much lower on rows whose columns are mixed than on rows as they are."""
+        return is_worse_mixed(self.r2, self.r2_mixed)
 
     def tables(self) -> list[Table]:
         """Lay the card out as tables: outputs, orders and layers, regions, path."""
-        sections = [_outputs(self), _orders(self), _layers(self), _regions(self), _path(self)]
+        first, *others = (f(self) for f in (_outputs, _orders, _layers, _regions, _path))
+        sections = [first, *_truth(self.labels), *others]
         return [table for table in sections if len(table)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data for a file; NaN becomes None."""
+        """Give plain data for a file; NaN and infinite numbers become None."""
         return dict(_plain({**asdict(self), "verdict": self.verdict.to_dict()}))
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> FidelityCard:
+    def from_dict(cls, data: Any) -> FidelityCard:
         """Rebuild a card from `to_dict`, also from one that lacks the newer fields."""
-        fields = dict(_numbers(data))
-        for name in ("agreement", "probability_error", "probability_within", "target_r2"):
-            fields[name] = data.get(name)
-        fields["per_output"] = {
-            name: OutputFidelity(**{**_numbers(o), "quantiles": tuple(o["quantiles"])})
-            for name, o in data["per_output"].items()
-        }
-        for name in ("per_order", "per_layer"):
-            fields[name] = tuple(_numbers(data[name]))
-        fields["regions"] = tuple(Region(**region) for region in data["regions"])
-        guarantee = {"held_out": data["held_out"] or None, **data["guarantee"]}
-        fields["guarantee"] = Guarantee(**{**guarantee, "bounds": tuple(guarantee["bounds"])})
-        fields["path"] = tuple((o, n, _numbers(r2)) for o, n, r2 in data["path"])
-        fields["verdict"] = _verdict(data)
-        return cls(**fields)
+        found = plain_record(
+            cls,
+            data,
+            per_output=_per_output,
+            guarantee=lambda part: _guarantee(data, part),
+            verdict=Verdict.from_dict,
+        )
+        _check_shares(found)
+        str(found)  # numbers that cannot be worded raise here, not when somebody looks
+        return found
 
     def __str__(self) -> str:
-        return "\n\n".join([str(self.verdict), *map(str, self.tables()), str(self.guarantee)])
+        parts = [str(self.verdict), *map(str, self.tables()), str(self.guarantee)]
+        return printable("\n\n".join(parts))
 
     def _repr_html_(self) -> str:
         tables = "".join(table._repr_html_() for table in self.tables())
@@ -180,39 +276,92 @@ class FidelityCard:
         return f"<div>{verdict}{tables}<p>{escape(str(self.guarantee))}</p></div>"
 
 
-def _verdict(data: dict[str, Any]) -> Verdict:
-    """Read a verdict; files of version 0.1 hold its text alone."""
-    found = data["verdict"]
-    if not isinstance(found, str):
-        return Verdict.from_dict(found)
-    r2, fitted = _numbers(data["r2"]), data["guarantee"].get("held_out") is False
-    order = len(data["per_order"]) - 1
-    return Verdict(grade(r2, fitted=fitted), r2, data["n_rows"], fitted, order, stated=found)
+def _per_output(data: Any) -> dict[str, OutputFidelity]:
+    found = {k: plain_record(OutputFidelity, v) for k, v in plain_mapping(data).items()}
+    if any(len(output.quantiles) != len(QUANTILES) for output in found.values()):
+        raise ValueError(f"an output of a card has not {len(QUANTILES)} quantiles")
+    return found
+
+
+def _guarantee(card: dict[str, Any], data: Any) -> Guarantee:
+    """Read a guarantee; the first files did not say there whether rows were held out."""
+    held_out = card.get("held_out") or None
+    return plain_record(Guarantee, {"held_out": held_out, **plain_mapping(data)})
+
+
+def _check_shares(card: FidelityCard) -> None:
+    """Refuse shares and probabilities outside 0 … 1."""
+    shares = (card.agreement, card.probability_error, card.probability_within)
+    promised = (card.guarantee.confidence, card.guarantee.coverage)
+    if any(share is not None and not 0.0 <= share <= 1.0 for share in (*shares, *promised)):
+        raise ValueError("a share of a card is not between 0 and 1")
 
 
 def _outputs(card: FidelityCard) -> Table:
     kind = "held-out " if card.held_out else ""
     rows: list[tuple[object, ...]] = [
-        (name, o.r2, o.rmse, o.quantiles[2], o.max_error, o.worst_row)
+        (name, o.r2, o.rmse, _share(o.rmse, o.deviation), *_errors(o))
         for name, o in card.per_output.items()
     ]
     if len(rows) > 1:
-        rows.append(("overall", card.r2, card.rmse, None, card.max_error, None))
-    notes = []
+        rows.append(("overall", card.r2, card.rmse, None, None, None, card.max_error, None))
+    notes = [] if card.observed is None else [f"{card.observed.text()}."]
     if card.agreement is not None:
+        given = "" if card.labels is None or not card.labels.rule else f" ({card.labels.rule})"
+        worth = "" if card.labels is None else f" ({card.labels.text})"
         notes.append(
-            f"Labels agree on {agreement_text(card.agreement)} of rows; probabilities differ by "
-            f"{card.probability_error:.3g} on average."
+            f"Labels{given} agree on {agreement_text(card.agreement)} of rows{worth}; "
+            f"probabilities differ by {card.probability_error:.3g} on average."
         )
     if card.outside:
         lie = "lies" if card.outside == 1 else "lie"
         notes.append(f"{plural(card.outside, 'row')} {lie} outside the calibrated range.")
+    if card.r2_interval is not None:
+        low, high = card.r2_interval
+        notes.append(f"R2 on new rows, 95 % interval: {low:.4g} to {high:.4g}.")
+    if card.r2_mixed is not None:
+        notes.append(f"On rows whose columns are mixed: R2 {card.r2_mixed:.4g}.")
+    if card.n_folds:
+        notes.append(
+            f"Few rows: {card.n_folds} formulas were fitted, each without a part of the rows, and "
+            "judged on it; the one given was fitted to all of them."
+        )
     return Table(
         f"Fidelity to the network, {card.n_rows:,} {kind}rows",
-        ("output", "R2", "RMSE", "95 % within", "max error", "at row"),
+        ("output", "R2", "RMSE", "/ sd", "95 % within", "/ IQR", "max error", "at row"),
         tuple(rows),
         note="\n".join(notes),
     )
+
+
+def _errors(o: OutputFidelity) -> tuple[object, ...]:
+    return o.quantiles[2], _share(o.quantiles[2], o.middle), o.max_error, o.worst_row
+
+
+def _share(value: float, unit: float) -> float | None:
+    """Give an error in units of a yardstick; None without one."""
+    return value / unit if unit > 0 else None
+
+
+def _truth(labels: LabelFidelity | None) -> list[Table]:
+    """Lay out scores against true labels: one table for all, and where each label goes."""
+    if labels is None or labels.network is None or labels.polynomial is None:
+        return []
+    both = (("network", labels.network), ("polynomial", labels.polynomial))
+    measures = ("accuracy", "auc", "sensitivity", "specificity", "brier")
+    rows = tuple((name, *(getattr(scores, key) for key in measures)) for name, scores in both)
+    largest = max(map(sum, labels.network.confusion)) / sum(map(sum, labels.network.confusion))
+    note = f"The most frequent label alone is right on {agreement_text(largest)} of rows."
+    if labels.rule:
+        note = f"Labels: {labels.classes[1]} where {labels.rule}. {note}"
+    head = ("model", "accuracy", "AUC", "sensitivity", "specificity", "Brier")
+    tables = [Table("Against the true labels", head, rows, note=note)]
+    for name, scores in both:
+        counted = zip(labels.classes, scores.confusion, strict=True)
+        columns = ("true label", *(f"given {c}" for c in labels.classes))
+        lines = tuple((c, *counts) for c, counts in counted)
+        tables.append(Table(f"Labels of the {name}", columns, lines))
+    return tables
 
 
 def _orders(card: FidelityCard) -> Table:
@@ -250,13 +399,5 @@ def _plain(value: Any) -> Any:
         return {key: _plain(v) for key, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    return None if isinstance(value, float) and isnan(value) else value
-
-
-def _numbers(value: Any) -> Any:
-    """Turn None back into NaN, one level deep."""
-    if isinstance(value, dict):
-        return {key: float("nan") if v is None else v for key, v in value.items()}
-    if isinstance(value, list):
-        return [_numbers(v) for v in value]
-    return float("nan") if value is None else value
+    # An error that overflowed is no more known than one that is not a number.
+    return None if isinstance(value, float) and not isfinite(value) else value

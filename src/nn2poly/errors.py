@@ -12,6 +12,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidNetworkError",
     "MissingDependencyError",
+    "MixedRowsWarning",
     "NN2PolyError",
     "NN2PolyWarning",
     "NoSeriesError",
@@ -66,6 +67,13 @@ class NN2PolyError(Exception):
         """Say in which larger thing it happened, and give the same error."""
         self.where = f"{place}, {self.where}" if self.where else place
         self.args = (self.message,)
+        return self
+
+    def also(self, remedy: str | None) -> Self:
+        """Add another remedy, and give the same error."""
+        if remedy is not None and remedy not in (self.remedy or ""):
+            self.remedy = f"{self.remedy}; or {remedy}" if self.remedy else remedy
+            self.args = (self.message,)
         return self
 
     def __str__(self) -> str:
@@ -163,6 +171,10 @@ class NN2PolyWarning(UserWarning):
 
 class OutsideRangeWarning(NN2PolyWarning):
     """A prediction is asked for rows outside the range that the conversion saw."""
+
+
+class MixedRowsWarning(NN2PolyWarning):
+    """An explanation looks at rows whose columns are mixed, and the formula is far off there."""
 
 
 class RadiusWarning(NN2PolyWarning):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nn2poly.errors import InvalidInputError
 
-__all__ = ["LINKS", "labels", "probabilities"]
+__all__ = ["LINKS", "labels", "logit", "probabilities", "sigmoid"]
 
 LINKS = ("identity", "sigmoid", "softmax")
 
@@ -46,13 +46,15 @@ def probabilities(raw: NDArray[np.floating[Any]], link: str) -> NDArray[np.float
     if link == "softmax":
         return _softmax(values)
     # The left column is sigmoid(-x), not 1 - p, which is 0 as soon as p rounds to 1.
-    return _sigmoid(np.hstack([-values, values]) if values.shape[1] == 1 else values)
+    return sigmoid(np.hstack([-values, values]) if values.shape[1] == 1 else values)
 
 
 def labels(
     raw: NDArray[np.floating[Any]],
     link: str,
     classes: tuple[str | int | float | bool, ...] | None,
+    *,
+    cut: float | None = None,
 ) -> NDArray[Any]:
     """Turn raw outputs into labels.
 
@@ -64,6 +66,9 @@ def labels(
         ``"sigmoid"`` (binary with k = 1, multilabel with k > 1) or ``"softmax"``.
     classes
         The class of each probability column; None stands for 0, 1, …. Multilabel ignores it.
+    cut
+        The logit from which on a label, or the second of two classes, is chosen; None for the
+        most probable class.
 
     Returns
     -------
@@ -72,7 +77,8 @@ def labels(
     Raises
     ------
     InvalidInputError
-        For ``"identity"``, for NaN in ``raw`` and for the wrong number of classes.
+        For ``"identity"``, for NaN in ``raw``, for the wrong number of classes, and for a cut
+        between more than two.
 
     Examples
     --------
@@ -84,13 +90,52 @@ def labels(
     _check_not_nan(values)
     width = values.shape[1]
     if link == "sigmoid" and width > 1:
-        return (values > 0).astype(np.int64)
-    picked = (values[:, 0] > 0).astype(np.int64) if link == "sigmoid" else values.argmax(axis=1)
+        return _reached(values, cut)
+    picked = _reached(values[:, 0], cut) if link == "sigmoid" else _most_probable(values, cut)
     chosen: NDArray[Any] = _class_array(classes, 2 if link == "sigmoid" else width)[picked]
     return chosen
 
 
-def _sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _reached(logits: NDArray[np.float64], cut: float | None) -> NDArray[np.int64]:
+    # Without a cut as scikit-learn does: a tie is no label, and the first of two classes.
+    return np.asarray(logits > 0 if cut is None else logits >= cut).astype(np.int64)
+
+
+def _most_probable(values: NDArray[np.float64], cut: float | None) -> NDArray[np.int64]:
+    if cut is None:
+        return np.asarray(values.argmax(axis=1))
+    if values.shape[1] != 2:
+        raise InvalidInputError(
+            "A threshold chooses between two classes.",
+            where="threshold",
+            expected="a classifier of two classes",
+            found=f"{values.shape[1]} classes",
+            remedy="leave the threshold out: the most probable class is chosen",
+        )
+    return _reached(values[:, 1] - values[:, 0], cut)
+
+
+def logit(probability: float) -> float:
+    """Give the logit of a probability, infinite at 0 and 1.
+
+    Examples
+    --------
+    >>> logit(0.5), logit(1.0)
+    (0.0, inf)
+    """
+    if not 0.0 < probability < 1.0:
+        return float("inf") if probability >= 1.0 else float("-inf")
+    return float(np.log(probability) - np.log1p(-probability))
+
+
+def sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give 1 / (1 + exp(-x)) without overflow.
+
+    Examples
+    --------
+    >>> sigmoid(np.array([0.0, -1e4]))
+    array([0.5, 0. ])
+    """
     with np.errstate(under="ignore"):
         small = np.exp(-np.abs(x))  # at most 1: never overflows
         return np.where(x >= 0, 1.0, small) / (1.0 + small)

@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
 
-from nn2poly.errors import TooManyTermsError
+from nn2poly.errors import InvalidInputError, TooManyTermsError
 
-__all__ = ["available_bytes", "check_terms", "human_bytes"]
+__all__ = ["FILE_MEMORY", "available_bytes", "check_terms", "file_allowance", "human_bytes"]
 
 # Where the system does not tell: what a small laptop has free (taste).
 _FALLBACK = 4 * 2**30
+# What reading a file may take unless the variable gives another number of bytes: 256 MiB, or 32
+# times its size where that is more. Small files stay far from filling a machine (measured: a
+# process with PyTorch in it stays under 1 GB), and an honest model takes up to about 10 times.
+FILE_MEMORY = "NN2POLY_FILE_MEMORY"
+_LEAST_ALLOWANCE, _TIMES_ITS_SIZE = 2**28, 32
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 # Version of cgroups: mount point, limit, usage, and the reclaimable part in memory.stat.
@@ -40,6 +45,30 @@ def available_bytes() -> int:
         if found is not None:
             return found
     return _FALLBACK
+
+
+def file_allowance(file_bytes: int) -> int:
+    """Return how many bytes reading a file of this size may take.
+
+    The environment variable ``NN2POLY_FILE_MEMORY`` replaces the rule.
+
+    Examples
+    --------
+    >>> human_bytes(file_allowance(1000)), human_bytes(file_allowance(10**8))
+    ('268.4 MB', '3.2 GB')
+    """
+    given = os.environ.get(FILE_MEMORY)
+    if given is None:
+        return max(_LEAST_ALLOWANCE, _TIMES_ITS_SIZE * file_bytes)
+    try:
+        return int(float(given))
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            "The limit of memory for files cannot be read.",
+            where=f"environment variable {FILE_MEMORY}",
+            expected="a number of bytes, for example 8e9",
+            found=given,
+        ) from error
 
 
 def human_bytes(n_bytes: int) -> str:

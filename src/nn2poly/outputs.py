@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from nn2poly.arguments import check_choice, check_names
 from nn2poly.arrays import FloatArray
-from nn2poly.links import LINKS, labels, probabilities
-from nn2poly.plain import plain_flag, plain_list, plain_object, plain_texts
+from nn2poly.errors import InvalidInputError
+from nn2poly.links import LINKS, labels, logit, probabilities, sigmoid
+from nn2poly.plain import plain_flag, plain_list, plain_number, plain_object, plain_texts
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,12 @@ class Outputs:
         How raw outputs become probabilities: ``"identity"``, ``"sigmoid"``, ``"softmax"``.
     named
         Whether somebody gave the names.
+    threshold
+        The probability of the second of two classes (or of a label) from which on it is chosen;
+        None for the most probable class.
+    calibration
+        Of a binary classifier whose probability p is calibrated (Platt): the pair (a, b) of
+        1 / (1 + exp(a p + b)).
 
     Examples
     --------
@@ -40,9 +47,20 @@ class Outputs:
     classes: tuple[Any, ...] | None = None
     link: str = "identity"
     named: bool = True
+    threshold: float | None = None
+    calibration: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.link, LINKS, name="link")
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", self.check_threshold(self.threshold))
+        if self.calibration is not None and not (self.is_binary and self.calibration[0] < 0):
+            raise InvalidInputError(
+                "The calibration does not fit the outputs.",
+                where="calibration",
+                expected="one sigmoid output, and a probability that grows with the model's",
+                found=f"{self.count} outputs, link {self.link!r}, slope {self.calibration[0]:.4g}",
+            )
 
     @classmethod
     def of(
@@ -67,17 +85,117 @@ class Outputs:
         checked = check_names(names, self.count, kind="output", default_prefix="y")
         return replace(self, names=checked, named=True)
 
+    def declared(
+        self,
+        link: str | None = None,
+        classes: Iterable[Any] | None = None,
+        threshold: float | None = None,
+    ) -> Outputs:
+        """Give the same outputs as those of a classifier, where the model does not say so.
+
+        Classes alone make one output a sigmoid and several a softmax; outputs without names are
+        called after them.
+
+        Examples
+        --------
+        >>> Outputs.of(None, 1).declared(classes=["no", "yes"], threshold=0.3)
+        Outputs(names=('yes',), classes=('no', 'yes'), link='sigmoid', named=True, threshold=0.3, \
+calibration=None)
+        """
+        given = None if classes is None else tuple(classes)
+        if given is not None and link is None and self.link == "identity":
+            link = "sigmoid" if self.count == 1 else "softmax"
+        if link is not None and self.link not in ("identity", link):
+            raise InvalidInputError(
+                "The model has another link.",
+                where="link",
+                expected=repr(self.link),
+                found=repr(link),
+                remedy="leave link out",
+            )
+        known = replace(self, link=self.link if link is None else link)
+        if given is not None:
+            known = known._of_classes(given)
+        return known if threshold is None else replace(known, threshold=threshold)
+
+    def _of_classes(self, classes: tuple[Any, ...]) -> Outputs:
+        expected = 2 if self.is_binary else self.count
+        if len(classes) != expected or len(set(classes)) != expected:
+            raise InvalidInputError(
+                "The classes do not match the outputs.",
+                where="classes",
+                expected=f"{expected} different classes, in the order of the outputs",
+                found=f"{len(classes)}: {', '.join(map(repr, classes[:10]))}",
+            )
+        names = output_names(classes, self.count)
+        if self.named or names is None:
+            return replace(self, classes=classes)
+        return replace(self.renamed(names), classes=classes)
+
     def raw(self) -> Outputs:
         """Give the same names without link and classes."""
-        return replace(self, classes=None, link="identity")
+        return Outputs(self.names, named=self.named)
+
+    @property
+    def is_binary(self) -> bool:
+        """Say that one sigmoid output chooses between two classes."""
+        return self.link == "sigmoid" and self.count == 1
 
     def probabilities(self, raw: FloatArray) -> FloatArray:
-        """Turn raw outputs (n, k) into probabilities; see `nn2poly.links`."""
-        return probabilities(raw, self.link)
+        """Turn raw outputs (n, k) into probabilities; see `nn2poly.links`.
 
-    def labels(self, raw: FloatArray) -> NDArray[Any]:
-        """Turn raw outputs (n, k) into labels; see `nn2poly.links`."""
-        return labels(raw, self.link, self.classes)
+        Examples
+        --------
+        >>> outputs = Outputs(("y",), link="sigmoid", calibration=(-4.0, 2.0))
+        >>> outputs.probabilities(np.array([[0.0], [np.log(3.0)]])).round(3)
+        array([[0.5  , 0.5  ],
+               [0.269, 0.731]])
+        """
+        if self.calibration is None:
+            return probabilities(raw, self.link)
+        slope, shift = self.calibration
+        inner = slope * sigmoid(np.asarray(raw, dtype=np.float64)) + shift
+        return sigmoid(np.hstack([inner, -inner]))
+
+    def labels(self, raw: FloatArray, threshold: float | None = None) -> NDArray[Any]:
+        """Turn raw outputs (n, k) into labels, at this threshold or the outputs' own."""
+        return labels(raw, self.link, self.classes, cut=self.cut(threshold))
+
+    def cut(self, threshold: float | None = None) -> float | None:
+        """Give the logit from which on the second class (or a label) is chosen.
+
+        None where the most probable class is: no threshold is given, nor a calibration.
+
+        Examples
+        --------
+        >>> Outputs(("y",), link="sigmoid", threshold=0.5).cut()
+        0.0
+        """
+        limit = self.threshold if threshold is None else self.check_threshold(threshold)
+        if self.calibration is None:
+            return None if limit is None else logit(limit)
+        slope, shift = self.calibration
+        return logit((-logit(0.5 if limit is None else limit) - shift) / slope)
+
+    def check_threshold(self, threshold: Any) -> float:
+        """Check a probability from which on a class is chosen."""
+        is_number = isinstance(threshold, int | float | np.number)
+        if not is_number or isinstance(threshold, bool) or not 0.0 < threshold < 1.0:
+            raise InvalidInputError(
+                "The threshold is not a probability.",
+                where="threshold",
+                expected="a number between 0 and 1",
+                found=repr(threshold),
+            )
+        if self.link == "identity" or (self.link == "softmax" and self.count != 2):
+            raise InvalidInputError(
+                "A threshold chooses between two classes.",
+                where="threshold",
+                expected="a classifier of two classes, or of labels that exclude nothing",
+                found="a regression" if self.link == "identity" else f"{self.count} classes",
+                remedy="leave the threshold out",
+            )
+        return float(threshold)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data for a file; NumPy's own numbers become Python's."""
@@ -89,14 +207,47 @@ class Outputs:
             "classes": None if classes is None else list(classes),
             "link": self.link,
             "named": self.named,
+            "threshold": self.threshold,
+            "calibration": None if self.calibration is None else list(self.calibration),
         }
 
     @classmethod
     def from_dict(cls, data: Any) -> Outputs:
         """Rebuild outputs from `to_dict`."""
-        fields = plain_object(data, ("names", "classes", "link", "named"))
+        names_of = ("names", "classes", "link", "named", "threshold", "calibration")
+        fields = plain_object(data, names_of)
         names, classes = plain_texts(fields["names"]), fields["classes"]
-        if classes is not None and any(isinstance(c, list | dict) for c in plain_list(classes)):
+        if classes is not None and not all(map(_is_label, plain_list(classes))):
             raise ValueError("a class is not a label")
         outputs = cls.of(names, max(1, len(names)), classes, fields["link"])
-        return replace(outputs, named=plain_flag(fields["named"]))
+        limit, pair = fields["threshold"], fields["calibration"]
+        if pair is not None:
+            slope, shift = map(plain_number, plain_list(pair))
+            pair = slope, shift
+        return replace(
+            outputs,
+            named=plain_flag(fields["named"]),
+            threshold=None if limit is None else plain_number(limit),
+            calibration=pair,
+        )
+
+
+def output_names(classes: Sequence[Any] | None, n_outputs: int) -> list[str] | None:
+    """Name outputs by class; the one output of a binary classifier speaks for the second.
+
+    None when there are no classes, or two would have the same name.
+
+    Examples
+    --------
+    >>> output_names(["no", "yes"], 1), output_names([1, "1"], 2)
+    (['yes'], None)
+    """
+    if classes is None:
+        return None
+    # A class may be the empty string; a name may not.
+    names = [str(name) or "''" for name in (classes[-1:] if n_outputs == 1 else classes)]
+    return names if len(set(names)) == len(names) else None
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str | int | float)  # a bool is an int

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, require
+from nn2poly.sampling import hashed, highest_number
 
 # File formats that are streamed, by suffix, as Arrow calls them.
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "ipc"}
@@ -136,19 +137,19 @@ def even_choice(X: Any, limit: int) -> Iterator[Any]:
 
         parts = dask_parts(X)
         sizes = dask.compute(*[dask.delayed(len)(part) for part in parts])
-        stride = max(1, -(-sum(sizes) // limit))
+        highest = highest_number(sum(sizes), limit)
         begins = np.cumsum([0, *sizes[:-1]]).tolist()
-        chosen = [dask.delayed(_every)(p, b, stride) for p, b in zip(parts, begins, strict=True)]
+        chosen = [dask.delayed(_some)(p, b, highest) for p, b in zip(parts, begins, strict=True)]
         yield from (part for part in dask.compute(*chosen) if len(part))
         return
     stream = open_stream(X)
     if stream is None:
         yield X
         return
-    stride = max(1, -(-sum(len(part) for part in stream()) // limit))
+    highest = highest_number(sum(len(part) for part in stream()), limit)
     begin = 0
     for part in stream():
-        few = _every(part, begin, stride)
+        few = _some(part, begin, highest)
         begin += len(part)
         if len(few):
             yield few
@@ -160,10 +161,12 @@ def _applied(
     return np.asarray(function(part)) if len(part) else np.zeros((0, *shape), dtype)
 
 
-def _every(part: Any, begin: int, stride: int) -> Any:
-    """Keep the rows whose number is a multiple of ``stride``."""
-    first = -begin % stride
-    return part.iloc[first::stride] if hasattr(type(part), "iloc") else part[first::stride]
+def _some(part: Any, begin: int, highest: float) -> Any:
+    """Keep the rows whose hashed number is not above ``highest``."""
+    chosen = np.flatnonzero(hashed(np.arange(begin, begin + len(part))) <= highest)
+    if len(chosen) == len(part):
+        return part
+    return part.iloc[chosen] if hasattr(type(part), "iloc") else part[chosen]
 
 
 def _arrow_frames(table: Any) -> Iterator[Any]:

@@ -17,6 +17,8 @@ __all__ = ["Table", "format_cell", "numeric_columns"]
 # Characters of a cell, so that a name does not fill the line (taste).
 _LONGEST = 60
 _GAP = "  "
+# Of the largest number of a column: what rounding leaves of a zero, some units of the last place.
+ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +73,7 @@ class Table:
     def _repr_html_(self) -> str:
         sides = ["right" if flag else "left" for flag in numeric_columns(self)]
         head = "".join(_html_cell("th", c, s) for c, s in zip(self.columns, sides, strict=True))
-        body = "".join(_html_row(row, sides) for row in self.rows)
+        body = "".join(_html_row(row, sides) for row in settled_rows(self))
         caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
         foot = f'<tfoot><tr><td colspan="{len(sides)}">{html.escape(self.note)}</td></tr></tfoot>'
         return (
@@ -114,7 +116,7 @@ class Table:
 
 def _text_lines(table: Table) -> list[str]:
     grid = [tuple(map(_format_text, table.columns))]
-    grid += [tuple(map(format_cell, row)) for row in table.rows]
+    grid += [tuple(map(format_cell, row)) for row in settled_rows(table)]
     widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
     grid.insert(1, tuple("-" * width for width in widths))
     numeric = numeric_columns(table)
@@ -128,6 +130,24 @@ def _join(cells: tuple[str, ...], widths: list[int], numeric: list[bool]) -> str
         for cell, width, right in zip(cells, widths, numeric, strict=True)
     )
     return _GAP.join(padded).rstrip()
+
+
+def settled_rows(table: Table) -> list[tuple[object, ...]]:
+    """Give the rows as they are shown: what rounding leaves of a zero is zero.
+
+    Examples
+    --------
+    >>> settled_rows(Table("", ("term", "value"), (("a", 2.0), ("b", -1.5e-17))))
+    [('a', 2.0), ('b', 0.0)]
+    """
+    columns = [_settled(column) for column in zip(*table.rows, strict=True)]
+    return list(zip(*columns, strict=True))
+
+
+def _settled(column: tuple[object, ...]) -> tuple[object, ...]:
+    sizes = [abs(cell) for cell in column if isinstance(cell, float) and math.isfinite(cell)]
+    least = ROUNDING * max(sizes, default=0.0)
+    return tuple(0.0 if isinstance(cell, float) and abs(cell) < least else cell for cell in column)
 
 
 def numeric_columns(table: Table) -> list[bool]:
@@ -165,9 +185,31 @@ def _format_float(value: float) -> str:
     return f"{value:,.{max(0, 3 - exponent)}f}" if -5 < exponent < 6 else scientific
 
 
+def printable(text: str) -> str:
+    """Blank the characters that would steer a terminal or turn the text round; keep line breaks.
+
+    Examples
+    --------
+    >>> printable("a" + chr(27) + "[31m")
+    'a [31m'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+
+
+def one_line(text: str) -> str:
+    """Make text printable, line breaks too.
+
+    Examples
+    --------
+    >>> one_line("a" + chr(10) + "b")
+    'a b'
+    """
+    return printable(text).replace("\n", " ")
+
+
 def _format_text(text: str) -> str:
     # A line break would break the row; an escape sequence would reach the terminal.
-    clean = "".join(c if c.isprintable() else " " for c in text)
+    clean = one_line(text)
     return clean if len(clean) <= _LONGEST else clean[: _LONGEST - 1] + "…"
 
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import ceil, floor, isnan, log10
 from typing import Any, TypeVar
 
 from nn2poly.arguments import interval_text, plural
+from nn2poly.plain import plain_list, plain_record
 
 # R² from which the polynomial may speak for the network, show its main lines, or only hint:
 # a choice of this project, kept since version 0.1.
 FAITHFUL, USEFUL, ROUGH = 0.99, 0.95, 0.8
+# Rows that a grade needs, and groups of rows: "faithful" on 5 rows was .81 on new ones. With 30,
+# an R² of .97 has an interval from about .93 to .985.
+MIN_JUDGED, MIN_UNITS = 30, 10
 # Fewer rows than these are counted in the text: a 95 % quantile of them is hardly one (taste).
 FEW_ROWS = 100
+GRADES = ("faithful", "useful", "rough", "not faithful", "unproven", "undecided", "ungraded")
+# R² from which a formula is thought to be close, below which it is not on rows whose columns are
+# mixed, and the loss between the two that is told all the same (taste).
+CLOSE, FAR_MIXED, MIXED_LOSS = 0.9, 0.8, 0.15
 # Columns of which the text says what they enter as (taste).
 SHOWN_ENTRIES = 4
 
@@ -22,20 +29,47 @@ SHOWN_ENTRIES = 4
 class Distance:
     """95 % of the rows are within ``within``; ``output`` names the worst of several, else None.
 
-    ``spread`` is the range of the network's output there, 0 when it does not vary.
+    ``spread`` is the range of the network's output there, 0 when it does not vary, and
+    ``deviation`` its standard deviation, 0 when unknown.
     """
 
     within: float
     spread: float
     output: str | None = None
+    deviation: float = 0.0
+
+
+@dataclass(frozen=True)
+class Observed:
+    """How well the network does against what was observed, and the formula in its place.
+
+    ``measure`` is ``R2``, or ``accuracy`` of a classifier.
+    """
+
+    measure: str
+    network: float
+    formula: float
+
+    def text(self, *, r2: str = "R2") -> str:
+        """Say both; ``r2`` spells R²."""
+        if self.measure == "R2":
+            shown = [f"{r2} {r2_text(value)}" for value in (self.network, self.formula)]
+        else:
+            shown = [f"{agreement_text(v)} of labels right" for v in (self.network, self.formula)]
+        return f"Against what was observed the network reaches {shown[0]}, this formula {shown[1]}"
 
 
 @dataclass(frozen=True)
 class ClassDistance:
-    """Share of rows with the same label, and how close probabilities are on 95 % of the rows."""
+    """Share of rows with the same label, and how close probabilities are on 95 % of the rows.
+
+    ``threshold`` is the probability from which on the second class is chosen; None for the most
+    probable class.
+    """
 
     agreement: float
     within: float
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +138,13 @@ class Held:
 
 
 @dataclass(frozen=True)
+class Mixed:
+    """R² on rows whose columns are mixed, much lower than on rows as they are."""
+
+    r2: float
+
+
+@dataclass(frozen=True)
 class Entering:
     """The columns that do not enter as they are: pairs of a name and what it enters as."""
 
@@ -129,10 +170,21 @@ class Smaller:
 
 Advice = Closer | Smaller
 Reason = (
-    Distance | ClassDistance | Tail | MissedTarget | Region | Outside | Held | Entering | Advice
+    Observed
+    | Distance
+    | ClassDistance
+    | Tail
+    | MissedTarget
+    | Region
+    | Outside
+    | Held
+    | Mixed
+    | Entering
+    | Advice
 )
 # What a file calls them.
 KINDS: dict[str, type[Reason]] = {
+    "observed": Observed,
     "distance": Distance,
     "class distance": ClassDistance,
     "tail": Tail,
@@ -140,6 +192,7 @@ KINDS: dict[str, type[Reason]] = {
     "region": Region,
     "outside": Outside,
     "held": Held,
+    "mixed": Mixed,
     "entering": Entering,
     "closer": Closer,
     "smaller": Smaller,
@@ -155,7 +208,8 @@ class Verdict:
     Parameters
     ----------
     grade
-        ``faithful``, ``useful``, ``rough``, ``not faithful``; ``unproven`` on rows that were
+        ``faithful``, ``useful``, ``rough``, ``not faithful``, by the lower end of the interval:
+        0.99, 0.95, 0.8; ``ungraded`` on fewer than 30 rows, ``unproven`` on rows that were
         fitted, ``undecided`` when the network's output does not vary.
     r2
         R² on these rows; NaN when undecided.
@@ -169,13 +223,18 @@ class Verdict:
         What the text tells, in its order.
     stated
         The text of a file of version 0.1, which kept no reasons.
+    interval
+        The 95 % interval of R²; None when unknown.
+    n_folds
+        Formulas, each judged on rows that it was not fitted to; 0 when the formula itself was.
 
     Examples
     --------
-    >>> found = Verdict("useful", 0.97, 500, False, 2, (Distance(0.2, 10.0), Outside(3)))
+    >>> reasons = (Distance(0.2, 10.0), Outside(3))
+    >>> found = Verdict("useful", 0.97, 500, False, 2, reasons, interval=(0.961, 0.978))
     >>> print(found)
-    Useful (R2 0.970): follows the network to within 2 % of its range on 95 % of rows. \
-3 of these rows lie outside the range that it was made for.
+    Useful (R2 0.970, 95 % interval 0.961 to 0.978): follows the network to within 2 % of its \
+range on 95 % of rows. 3 of these rows lie outside the range that it was made for.
     >>> found.grade, found.reason(Outside)
     ('useful', Outside(n_rows=3))
     """
@@ -187,6 +246,8 @@ class Verdict:
     order: int
     reasons: tuple[Reason, ...] = ()
     stated: str = ""
+    interval: tuple[float, float] | None = None
+    n_folds: int = 0
 
     def reason(self, kind: type[_Kind]) -> _Kind | None:
         """Give the reason of a kind, or None."""
@@ -201,36 +262,55 @@ class Verdict:
         return {**asdict(self), "reasons": reasons}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Verdict:
+    def from_dict(cls, data: Any) -> Verdict:
         """Rebuild a verdict from `to_dict`."""
-        r2 = float("nan") if data["r2"] is None else data["r2"]
-        return cls(**{**data, "r2": r2, "reasons": tuple(map(_reason, data["reasons"]))})
+        found = plain_record(cls, data, reasons=_reasons)
+        if found.grade not in GRADES:
+            raise ValueError(f"{found.grade!r} is no grade")
+        return found
 
 
-def _reason(data: Mapping[str, Any]) -> Reason:
+def _reasons(data: Any) -> tuple[Reason, ...]:
+    return tuple(map(_reason, plain_list(data)))
+
+
+def _reason(data: Any) -> Reason:
+    if not isinstance(data, dict) or data.get("kind") not in tuple(KINDS):
+        raise ValueError("a reason is of a kind that is not known")
     fields = {name: value for name, value in data.items() if name != "kind"}
-    if "columns" in fields:
-        part = HeldColumn if data["kind"] == "held" else FarColumn
-        fields["columns"] = tuple(part(**column) for column in fields["columns"])
-    if "entries" in fields:
-        fields["entries"] = tuple((name, words) for name, words in fields["entries"])
-    return KINDS[data["kind"]](**fields)
+    return plain_record(KINDS[data["kind"]], fields)
 
 
-def grade(r2: float, *, fitted: bool = False) -> str:
-    """Grade R²; a good one on rows that were fitted is no merit, a bad one still is a fault.
+def grade(r2: float, *, fitted: bool = False, few: bool = False) -> str:
+    """Grade the lower end of R²: few rows have none, and nor has a good one on fitted rows.
 
     Examples
     --------
-    >>> grade(0.995), grade(0.995, fitted=True), grade(0.1, fitted=True), grade(float("nan"))
-    ('faithful', 'unproven', 'not faithful', 'undecided')
+    >>> grade(0.995), grade(0.995, few=True), grade(0.995, fitted=True), grade(0.1, fitted=True)
+    ('faithful', 'ungraded', 'unproven', 'not faithful')
     """
-    if isnan(r2):
-        return "undecided"
-    if fitted and r2 >= ROUGH:
+    if fitted and not r2 < ROUGH:
         return "unproven"
+    if isnan(r2) or (few and not fitted):
+        return "ungraded"
     limits = ((FAITHFUL, "faithful"), (USEFUL, "useful"), (ROUGH, "rough"))
     return next((name for limit, name in limits if r2 >= limit), "not faithful")
+
+
+def is_worse_mixed(r2: float, mixed: float | None) -> bool:
+    """Tell whether R² is much lower on rows whose columns are mixed; not if it is unknown.
+
+    A formula that is not faithful as it is needs no second warning, and its R² differs by more
+    than that from one choice of a hundred rows to another.
+
+    Examples
+    --------
+    >>> is_worse_mixed(0.93, 0.79), is_worse_mixed(0.99, 0.85), is_worse_mixed(0.5, 0.1)
+    (True, False, False)
+    """
+    if mixed is None or not r2 >= ROUGH:
+        return False
+    return (r2 >= CLOSE and mixed < FAR_MIXED) or r2 - mixed > MIXED_LOSS
 
 
 def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
@@ -245,17 +325,33 @@ def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
         return verdict.stated
     tail = verdict.reason(Tail)
     without = f"; without the {_worst(tail)} {r2} is {r2_text(tail.r2)}" if tail else ""
+    observed = verdict.reason(Observed)
     head = f"{_graded(verdict, r2)}: {_finding(verdict)}{without}."
+    head = f"{observed.text(r2=r2)}. {head}" if observed else head
     remedies = (_remedy(verdict), _closer(verdict, r2), _smaller(verdict, r2))
     said = (_missed(verdict, r2), *remedies, _held(verdict), _outside(verdict))
-    sentences = (head, *said, _entering(verdict))
+    where = (_mixed(verdict, r2), _entering(verdict))
+    sentences = (head, _folds(verdict), *said, *where)
     return " ".join(filter(None, sentences))
 
 
 def _graded(verdict: Verdict, r2: str) -> str:
     if verdict.grade == "undecided":
         return "Undecided (the network's output does not vary on these rows)"
-    return f"{verdict.grade.capitalize()} ({r2} {r2_text(verdict.r2)})"
+    ends = verdict.interval
+    sure = f", 95 % interval {r2_text(ends[0])} to {r2_text(ends[1])}" if ends else ""
+    if verdict.grade == "ungraded":
+        found = f"{r2} {r2_text(verdict.r2)} on {plural(verdict.n_rows, 'row')}"
+        return f"No grade ({found}, of which a grade needs {MIN_JUDGED})"
+    return f"{verdict.grade.capitalize()} ({r2} {r2_text(verdict.r2)}{sure})"
+
+
+def _folds(verdict: Verdict) -> str:
+    """Say that other formulas were judged, and how they came about."""
+    if not verdict.n_folds:
+        return ""
+    parts = f"{verdict.n_folds} formulas that did not see them"
+    return f"As rows are few, all of them were judged, by {parts}; this one was fitted to all."
 
 
 def _finding(verdict: Verdict) -> str:
@@ -265,8 +361,9 @@ def _finding(verdict: Verdict) -> str:
     few = verdict.n_rows < FEW_ROWS
     rows = plural(verdict.n_rows, "row") if few else "rows"
     if classes := verdict.reason(ClassDistance):
+        at = "" if classes.threshold is None else f" at threshold {classes.threshold:.4g}"
         return (
-            f"labels agree on {agreement_text(classes.agreement)} of rows; probabilities are "
+            f"labels{at} agree on {agreement_text(classes.agreement)} of rows; probabilities are "
             f"within {_ceil(classes.within)} of the network's on 95 % of {rows}"
         )
     if distance := verdict.reason(Distance):
@@ -277,9 +374,17 @@ def _finding(verdict: Verdict) -> str:
 def _distance(found: Distance) -> str:
     if not found.spread:
         return f"{found.within:.2g}"
-    share = 100 * found.within / found.spread
-    where = "" if found.output is None else f" (output {found.output!r}, the worst)"
-    return f"{share:.{'0f' if share >= 10 else '2g'}} % of its range{where}"
+    notes = [] if found.output is None else [f"output {found.output!r}, the worst"]
+    if found.deviation:
+        notes.append(f"{_share(found.within / found.deviation)} of its standard deviation")
+    where = f" ({'; '.join(notes)})" if notes else ""
+    return f"{_share(found.within / found.spread)} of its range{where}"
+
+
+def _share(value: float) -> str:
+    """Write a share in percent, with two digits."""
+    share = 100 * value
+    return f"{share:.{'0f' if share >= 10 else '2g'}} %"
 
 
 def _worst(tail: Tail) -> str:
@@ -363,6 +468,15 @@ def _outside(verdict: Verdict) -> str:
     if outside := verdict.reason(Outside):
         lie = "lies" if outside.n_rows == 1 else "lie"
         return f"{outside.n_rows:,} of these rows {lie} outside the range that it was made for."
+    return ""
+
+
+def _mixed(verdict: Verdict, r2: str) -> str:
+    if found := verdict.reason(Mixed):
+        return (
+            f"On rows whose columns are mixed, where Shapley values, partial dependence, H and "
+            f"Sobol' indices look, {r2} is {r2_text(found.r2)}."
+        )
     return ""
 
 

@@ -81,10 +81,10 @@ def test_without_names_a_factor_is_drawn_once(poly, people):
     assert sorted(labels) == ["age", "job", "smoker"]
 
 
-def test_one_level_is_drawn_as_a_feature(poly, people):
+def test_one_level_is_drawn_with_the_others_of_its_factor(poly, people):
     axes = plots.effects(poly, "job=farmer", X=people[0])
-    assert axes.get_xlabel() == "job=farmer"
-    assert axes.lines[1].get_xdata().tolist() == [0.0, 1.0]
+    assert axes.get_xlabel() == "job"
+    assert axes.lines[0].get_xdata().tolist() == [0, 1, 2]
 
 
 def test_levels_need_rows_and_a_factor_has_no_index(poly, people):

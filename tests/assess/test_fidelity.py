@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 import nn2poly as n2p
 from nn2poly.conversion import summary
 from nn2poly.conversion.reading import read_sample
-from nn2poly.errors import InvalidInputError, RadiusWarning, UnsupportedModelError
+from nn2poly.errors import InvalidInputError, RadiusWarning
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.verdicts import agreement_text
 
@@ -299,8 +299,9 @@ def test_a_polynomial_of_another_network_is_refused_with_both_shapes(shape):
 
 def test_the_arguments_in_the_wrong_order_are_refused():
     net = make_network()
-    with pytest.raises(UnsupportedModelError, match="cannot be read"):
+    with pytest.raises(InvalidInputError, match="not a polynomial") as caught:
         n2p.fidelity(n2p.convert(net, 1), net, rows(5))
+    assert caught.value.remedy == "call fidelity(model, poly, X)"
 
 
 @pytest.mark.parametrize("poly", ["text", None, np.zeros((4, 1))], ids=str)
@@ -374,3 +375,17 @@ def test_a_formula_with_regions_is_compared_as_a_whole():
     assert card.r2 > n2p.fidelity(net, n2p.convert(net, 1, data=X), X).r2
     assert len(card.per_order) == 2
     assert card.n_rows == 400
+
+
+@pytest.mark.filterwarnings("ignore:.*(overflow|invalid value):RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
+def test_one_cell_near_the_largest_float_does_not_hide_that_the_output_varies(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    net = n2p.Network([n2p.Layer([[1.0], [2.0]], [0.1], "relu"), n2p.Layer([[1.0]])])
+    poly = n2p.convert(net, 2, data=X)
+    X[3, 0] = 1e308
+    card = n2p.fidelity(net, poly, X)
+    assert card.verdict.grade == "not faithful"
+    assert np.isfinite(card.r2)
+    assert np.isfinite(card.rmse)

@@ -225,3 +225,12 @@ def test_the_regions_of_a_card_are_those_of_the_worst_output_in_units_of_its_ran
     held_out = card.per_output["y1"]
     assert 0 < worst.rmse < held_out.max_error / held_out.spread
     assert worst.description in str(card.verdict)
+
+
+def test_a_region_does_not_say_the_same_twice():
+    """ "x1 > 1.146 and x1 > 1.581" is x1 > 1.581."""
+    x = np.random.default_rng(0).uniform(0, 1, (2000, 1))
+    errors = np.select([x[:, 0] > 0.9, x[:, 0] > 0.6], [9.0, 2.0], 0.1)
+    regions = worst_regions(x, errors, Inputs.of(["x1"]))
+    assert regions
+    assert all(region.description.count(" > ") <= 1 for region in regions)

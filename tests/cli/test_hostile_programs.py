@@ -185,3 +185,22 @@ def test_a_file_may_only_name_operations_of_the_list(target, tmp_path):
     with pytest.raises(UnsupportedModelError, match="the operation") as caught:
         clean_archive(path)
     assert target in caught.value.found
+
+
+def test_a_weight_of_strides_zero_is_refused_before_it_is_made(tmp_path):
+    """Eleven kilobytes took 3.7 GB."""
+    base, path = tmp_path / "base.pt2", tmp_path / "strided.pt2"
+    torch.export.save(exported(), base)
+    with zipfile.ZipFile(base) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name.endswith("model_weights_config.json"):
+                config = json.loads(data)
+                meta = next(iter(config["config"].values()))["tensor_meta"]
+                meta["sizes"] = [{"as_int": 2**14}, {"as_int": 2**14}]
+                meta["strides"] = [{"as_int": 0}, {"as_int": 0}]
+                data = json.dumps(config).encode()
+            new.writestr(name, data)
+    with pytest.raises(UnsupportedModelError, match="more than tensors") as caught:
+        load_network(path)
+    assert "sizes [16384, 16384]" in caught.value.found

@@ -11,6 +11,7 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.cli import command as commands
+from nn2poly.cli.predict import _csv
 from nn2poly.errors import StorageError
 from nn2poly.files import replacing
 
@@ -344,3 +345,10 @@ def test_a_polynomial_of_many_features_and_outputs_is_shown(tmp_path, call):
     out = call("show", tmp_path / "wide.npz", "-n", 5).stdout
     assert "54 features, order 2, 1,540 terms, 7 outputs" in out
     shutil.rmtree(tmp_path)
+
+
+def test_text_that_a_spreadsheet_would_run_is_neutralised():
+    import pandas
+
+    frame = pandas.DataFrame({"=1+1": [1.0], "label": ["=cmd()"], "n": ["-5"], "x": [-2.0]})
+    assert _csv(frame) == "'=1+1,label,n,x\n1.0,'=cmd(),-5,-2.0\n"

@@ -23,6 +23,7 @@ from nn2poly import streams
 from nn2poly.conversion import propagation as traces
 from nn2poly.conversion import summary
 from nn2poly.errors import InvalidInputError
+from nn2poly.sampling import evenly
 
 NAMES = ["a", "b", "flag"]
 N_ROWS = 3000
@@ -110,9 +111,7 @@ def test_a_file_that_is_not_what_its_name_says_is_named(network, tmp_path):
         n2p.convert(network, 2, data=tmp_path / "rows.parquet")
 
 
-def test_weights_do_not_go_with_a_stream(network, folder):
-    with pytest.raises(InvalidInputError, match="sample_weight"):
-        n2p.convert(network, 2, data=folder / "rows.csv", sample_weight=np.ones(N_ROWS))
+def test_weights_do_not_go_with_a_dask_collection(network, folder):
     frame = dask.dataframe.read_parquet(folder / "parts")
     with pytest.raises(InvalidInputError, match="sample_weight"):
         n2p.convert(network, 2, data=frame, sample_weight=np.ones(N_ROWS))
@@ -210,7 +209,7 @@ def test_a_long_stream_is_compared_on_an_even_choice(
 ):
     monkeypatch.setattr(streams.read_evenly, "__defaults__", (1000,))
     card = n2p.fidelity(network, expected, STREAMS[stream](folder))
-    assert card == n2p.fidelity(network, expected, frame[::3])
+    assert card == n2p.fidelity(network, expected, frame.iloc[evenly(len(frame), 1000)])
 
 
 @pytest.mark.parametrize("stream", ["a Parquet file", "a lazy frame", "a Dask frame"])
@@ -310,11 +309,13 @@ def test_batches_may_be_empty_or_without_weight(network, frame, expected):
     assert_same(n2p.convert(network, 3, data=[nothing, X[:900], nothing, X[900:]]), expected)
     weights = np.ones(N_ROWS)
     weights[:900] = 0.0
-    batches = [(X[:900], weights[:900]), (X[900:], weights[900:])]
+    batches = [
+        {"X": X[here], "sample_weight": weights[here]} for here in (slice(900), slice(900, None))
+    ]
     found = n2p.convert(network, 3, data=batches)
     assert_same(found, n2p.convert(network, 3, data=X, sample_weight=weights))
     with pytest.raises(InvalidInputError, match="zero"):
-        n2p.convert(network, 3, data=[(X, np.zeros(N_ROWS))])
+        n2p.convert(network, 3, data=[{"X": X, "sample_weight": np.zeros(N_ROWS)}])
 
 
 def test_a_row_without_weight_does_not_decide_what_is_binary(network, frame):

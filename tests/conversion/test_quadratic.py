@@ -215,8 +215,7 @@ def test_the_unit_of_the_weights_does_not_matter(digits):
     network, X, _ = digits
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
     one, other = (
-        calibrated(network, 2, X, weights=unit * weights).correction
-        for unit in (1.0, 1000.0)
+        calibrated(network, 2, X, weights=unit * weights).correction for unit in (1.0, 1000.0)
     )
     np.testing.assert_allclose(one.coefficients, other.coefficients, atol=1e-8)
 

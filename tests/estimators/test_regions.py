@@ -58,7 +58,7 @@ def test_the_terms_of_all_regions_sum_to_the_prediction_and_have_names(models, r
     assert names[0] == "region 0: 1"
     assert len(set(names)) == len(names)
     given = several.get_feature_names_out(["hour", "working"])
-    assert any(name.endswith(": hour working") for name in given)
+    assert any(name.endswith(": hour · working") for name in given)
 
 
 def test_rows_of_another_region_have_no_part_in_its_terms(models, rows):

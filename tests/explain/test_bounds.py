@@ -15,6 +15,7 @@ from nn2poly import explain
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.errors import InvalidInputError, UnknownTermError
 from nn2poly.explain.enclosures import _bernstein_matrix, enclose, in_box
+from nn2poly.inputs import Inputs
 
 
 def random_poly(seed, p, order, k=1, **options):
@@ -333,3 +334,16 @@ def test_the_table_of_directions_lists_outputs_when_there_are_several():
     assert [row[:2] for row in found.table(2, output="y2")] == [("y2", "f0"), ("y2", "f1")]
     assert found.direction("f1", "y3") == found.directions[1, 2]
     assert "<table>" in found._repr_html_()
+
+
+def test_rounding_that_hides_every_slope_is_unknown_and_not_constant():
+    """Powers of a year in raw units: "constant", with bounds of ±795."""
+    inputs = Inputs.of(["year"], center=2015.0, scale=4.0)
+    poly = n2p.Polynomial(np.cos(np.arange(8.0))[:, None], 7, inputs=inputs)
+    # What `rebase` refuses, as a file of version 0.1 may hold it.
+    raw = poly._rewritten(0.0, 1.0)
+    found = explain.monotonicity(raw, {"year": (2008, 2022)})
+    assert found.low[0, 0] < -100 < 100 < found.high[0, 0]
+    assert found.directions[0, 0] == "unknown"
+    flat = explain.monotonicity(n2p.Polynomial([[5.0], [0.0]], 1, ["year"]), (0.0, 1.0))
+    assert flat.directions[0, 0] == "constant"

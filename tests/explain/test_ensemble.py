@@ -75,7 +75,7 @@ def test_terms_that_one_member_lacks_count_as_zero():
     assert dict(zip(found.mean.term_names(), found.mean.coefficients[:, 0], strict=True)) == {
         "1": 2.5,
         "a": 2.0,
-        "a b": 1.0,
+        "a · b": 1.0,
     }
     assert found.sign_stability[:, 0].tolist() == [0.5, 1.0, 0.5]
 
@@ -289,3 +289,26 @@ def test_explanations_of_different_regions_stand_side_by_side():
     members = [pieces(0), pieces(1, threshold=1.5)]
     found = explain.ensemble([explain.shapley(member, X, X) for member in members])
     assert found.mean.shape == (12, 3, 2)
+
+
+def test_a_sign_that_holds_is_measured_against_networks_with_nothing_to_learn():
+    """With pure noise most first-order terms keep their sign over seeds: that alone is nothing."""
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(4, 1))
+    names = ["a", "b", "c"]
+    drawn = [shared + 0.1 * rng.normal(size=(4, 1)) for _ in range(5)]
+    noise = [n2p.Polynomial(values, 1, names) for values in drawn]
+    null = [n2p.Polynomial(rng.normal(size=(4, 1)), 1, names) for _ in range(19)]
+    found, nothing = explain.ensemble(noise), explain.ensemble(null)
+    assert found.sign_stability.mean() > 0.8
+    assert found.beside(nothing).min() > 0.05
+    strong = explain.ensemble([n2p.Polynomial(9.0 + p.coefficients, 1, names) for p in noise])
+    assert strong.beside(nothing).max() == pytest.approx(0.05)
+
+
+def test_ensembles_of_other_terms_are_not_compared():
+    one, two = (
+        explain.ensemble([n2p.Polynomial(np.ones((n, 1)), n - 1, ["t"])] * 2) for n in (2, 3)
+    )
+    with pytest.raises(InvalidInputError, match="same terms"):
+        one.beside(two)

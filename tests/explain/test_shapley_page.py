@@ -49,7 +49,7 @@ def test_every_table_of_the_page_has_the_rows_that_are_printed(runs):
             assert found[:4] == expected[:4], code
 
 
-@pytest.mark.parametrize("name", ["shapley", "interactions", "sobol", "anova", "friedman_h"])
+@pytest.mark.parametrize("name", ["shapley", "interactions", "sobol", "anova", "friedman_h", "ale"])
 def test_every_question_has_a_section(name):
     headings = [
         line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("## ")

@@ -260,3 +260,38 @@ def test_data_frames_are_matched_by_name():
         ours = sobol(poly, frame, joint=joint).shares
         theirs = sobol(poly, frame[["a", "b"]].to_numpy(), joint=joint).shares
         np.testing.assert_array_equal(ours, theirs)
+
+
+# --- independent features against the rows as they are ---------------------------------------
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_the_ratio_is_of_the_two_variances(joint):
+    rng = np.random.default_rng(11)
+    a = rng.normal(size=500)
+    X = np.column_stack([a, a + 0.3 * rng.normal(size=500), rng.normal(size=500)])
+    poly = random_polynomial(11, 3, 2, 2)
+    independent = anova(poly, X).variances.sum(axis=0)
+    found = sobol(poly, X, joint=joint)
+    np.testing.assert_allclose(found.ratio, independent / poly.predict(X).var(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("sign", "far"), [(1.0, False), (-1.0, True)])
+def test_the_table_says_when_shares_are_of_a_variance_that_the_data_do_not_have(sign, far):
+    """Of a ± b with b close to a: the variance with independent features is 1/2 or many times."""
+    rng = np.random.default_rng(12)
+    a = rng.normal(size=400)
+    X = np.column_stack([a, a + 0.9 * rng.normal(size=400)])
+    poly = n2p.Polynomial.from_terms(["a", "b"], [1.0, sign], ["a", "b"])
+    found = sobol(poly, X)
+    note = found.table().note
+    assert f"{found.ratio[0]:.3g} times that on the rows as they are" in note
+    assert ("joint=True" in note) is far
+    assert sobol(poly, X, joint=True).table().note == ""
+
+
+def test_an_output_that_does_not_vary_has_no_ratio():
+    poly = n2p.Polynomial([[3.0], [0.0]], 1, ["a"])
+    found = sobol(poly, [[0.0], [1.0]])
+    assert np.isnan(found.ratio).all()
+    assert found.table().note == ""

@@ -244,7 +244,7 @@ def test_python_gives_the_predictions_of_columns_and_of_numbers(case, close):
 
 def test_sympy_gives_the_predictions(case, close):
     poly, X, Y = case
-    symbols = [sympy.Symbol(name) for name in poly.feature_names]
+    symbols = [sympy.Symbol(word) for word in export.sympy_names(poly)]
     expressions = export.sympy(poly)
     assert all(isinstance(e, sympy.Piecewise) for e in expressions.values())
     found = [sympy.lambdify(symbols, e)(*X.T) for e in expressions.values()]

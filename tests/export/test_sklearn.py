@@ -145,6 +145,7 @@ def test_an_estimator_without_a_polynomial_knows_no_features():
 TRUSTED = [
     "nn2poly.cards.FidelityCard",
     "nn2poly.cards.Guarantee",
+    "nn2poly.cards.LabelFidelity",
     "nn2poly.cards.OutputFidelity",
     "nn2poly.cards.Region",
     "nn2poly.verdicts.Distance",
@@ -154,6 +155,7 @@ TRUSTED = [
     "nn2poly.verdicts.Smaller",
     "nn2poly.verdicts.ClassDistance",
     "nn2poly.verdicts.MissedTarget",
+    "nn2poly.verdicts.Outside",
     "nn2poly.verdicts.Verdict",
     "nn2poly.estimators.fixed.FixedPolynomialClassifier",
     "nn2poly.estimators.fixed.FixedPolynomialRegressor",
@@ -184,7 +186,7 @@ def test_skops_brings_it_back_whole_with_these_types_trusted():
 
 def test_skops_brings_a_sparse_regressor_back():
     model = n2p.export.sklearn(random_poly(5, 3, 2, feature_names=list("abcde")).prune(7))
-    back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED[8:])
+    back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED)
     X = np.random.default_rng(0).normal(size=(9, 5))
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
 

@@ -52,7 +52,7 @@ def test_a_negative_intercept_keeps_its_sign():
 
 def test_a_long_formula_counts_the_terms_that_it_leaves_out():
     text = formula(ramp(3, 3))
-    assert text.startswith("y = 1 + 20 v2^3 + 19 v1 v2^2")
+    assert text.startswith("y = 1 + 20 v2^3 + 19 v1 · v2^2")
     assert text.endswith(" + … 13 more")
     assert len(text.split(" + ")) == 7 + 1
 
@@ -63,7 +63,7 @@ def test_a_feature_called_1_is_not_taken_for_the_intercept():
 
 def test_a_polynomial_without_an_intercept_shows_none():
     poly = Polynomial.from_terms(["a b"], [2.0], ["a", "b"])
-    assert formula(poly) == "y = 2 a b"
+    assert formula(poly) == "y = 2 a · b"
 
 
 def test_a_polynomial_without_terms_is_zero():
@@ -122,3 +122,13 @@ def test_markup_in_class_and_output_names_of_several_outputs_shows_as_text():
     reader = Reader(ramp(1, 1, 2, output_names=evil, classes=evil)._repr_html_())
     assert not {"b", "img"} & set(reader.tags)
     assert evil[1] in reader.texts
+
+
+def test_a_repr_holds_nothing_that_steers_a_terminal():
+    """Escape sequences, and marks that turn the reading direction round."""
+    name = "a\x1b[31m\u202e\nb"
+    poly = Polynomial([[1.0], [2.0]], 1, [name], [name])
+    assert repr(poly).replace("\n", "").isprintable()
+    assert len(repr(poly).splitlines()) == len(
+        repr(Polynomial([[1.0], [2.0]], 1, ["a"])).splitlines()
+    )

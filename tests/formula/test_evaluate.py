@@ -153,3 +153,13 @@ def test_no_terms_evaluate_to_zero(max_order):
     found = evaluate_terms(terms, np.zeros((0, 2)), np.ones((3, 4)))
     np.testing.assert_array_equal(found, np.zeros((3, 2)))
     assert term_values(terms, np.ones((3, 4))).shape == (3, 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*(overflow|invalid value):RuntimeWarning")
+def test_a_coefficient_of_zero_is_zero_also_where_the_power_overflows():
+    """Version 0.1 gave NaN: 0 times an infinite power."""
+    dense = Polynomial([[1.0], [2.0], [0.0], [0.0]], 3, ["a"])
+    assert dense.predict([[1e200]]).tolist() == [2e200]
+    sparse = Polynomial.from_terms(["a", "b b b", "a a a b"], [2.0, 0.0, 1.0], ["a", "b"])
+    assert sparse.predict([[1e200, 0.0], [1.0, 1e200]]).tolist() == [2e200, 1e200]
+    assert Polynomial([[0.0], [0.0], [1.0]], 2, ["a"]).predict([[1e200]]).tolist() == [np.inf]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import nn2poly as n2p
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import Graded, Listed
 from nn2poly.formula.fold import fold_terms
@@ -86,3 +87,12 @@ def test_no_terms_fold_to_no_terms():
 def test_products_of_two_features_that_are_never_both_1_vanish():
     found, _ = fold_terms(Graded(3, 2), np.ones((10, 1)), [[0], [1], [2]], [(0, 2)])
     assert list(found) == [(), (0,), (1,), (2,), (0, 1), (1, 2)]
+
+
+def test_a_folded_polynomial_does_not_keep_its_card():
+    """On rows that are not 0 or 1 its predictions changed, and the card was of the others."""
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    network = n2p.Network([n2p.Layer([[0.5], [0.2]], None, "tanh"), n2p.Layer([[1.0]])])
+    poly = n2p.convert(network, 2, data=X)
+    assert poly.card is not None
+    assert poly.fold([["x1"]]).card is None

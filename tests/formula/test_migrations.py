@@ -172,3 +172,21 @@ def test_an_old_field_missing_or_unknown_is_refused(tmp_path, field):
     for body in (less, BODY | {field + "_": 1}):
         with pytest.raises(StorageError):
             n2p.load(written(tmp_path / "old.json", body))
+
+
+# --- version 2 -------------------------------------------------------------------------------
+
+SECOND = Path(__file__).parent / "version2"
+EXPECTED_2 = json.loads((SECOND / "expected.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED_2))
+def test_a_file_of_version_2_predicts_as_before_and_knows_no_holes_or_threshold(tmp_path, name):
+    formula, expected = n2p.load(SECOND / name), EXPECTED_2[name]
+    rows = np.array(expected["X"])
+    np.testing.assert_allclose(formula.predict(rows), expected["predict"], rtol=0, atol=1e-12)
+    assert (formula.link, formula.outputs.threshold) == (expected["link"], None)
+    assert all(column.hole is None for column in formula.inputs.columns)
+    again = n2p.load(formula.save(tmp_path / "again.json"))
+    np.testing.assert_array_equal(again.predict(rows), formula.predict(rows))
+    assert str(again.card) == str(formula.card)

@@ -277,16 +277,18 @@ def test_54_features_at_order_3_agree_with_scikit_learn_in_terms_and_numbers():
     poly = random_polynomial(3, 54, 3, 7, feature_names=names)
     X = rng.uniform(-1, 1, size=(300, 54))
     basis = PolynomialFeatures(3).fit(X)
-    assert poly.term_names() == basis.get_feature_names_out(names).tolist()
+    spelt = [name.replace(" feature", " · feature") for name in basis.get_feature_names_out(names)]
+    assert poly.term_names() == spelt
     expected = basis.transform(X) @ poly.coefficients
     np.testing.assert_allclose(poly.predict(X), expected, rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize(("p", "order"), [(1, 5), (4, 3), (6, 2)])
-def test_term_names_are_scikit_learns(p, order):
+def test_term_names_are_scikit_learns_with_a_sign_between_factors(p, order):
     names = [f"v{i}" for i in range(p)]
     expected = PolynomialFeatures(order).fit(np.zeros((1, p))).get_feature_names_out(names)
-    assert random_polynomial(0, p, order).term_names() == expected.tolist()
+    signed = [name.replace(" ", " · ") for name in expected]
+    assert random_polynomial(0, p, order).term_names() == signed
 
 
 def test_integer_and_float32_data_give_the_float64_prediction():
@@ -419,7 +421,7 @@ class TestFrames:
         (np.zeros((0, 2)), "empty"),
         ([], "empty"),
         (np.zeros((2, 2), dtype=complex), "not real numbers"),
-        (np.array([[1, 2]], dtype=object), "not real numbers"),
+        (np.array([[1, "2"]], dtype=object), "not real numbers"),
         ([["a", "b"]], "not real numbers"),
         ([1.0, 2.0], "two dimensions"),
         (np.zeros((2, 2, 2)), "two dimensions"),
@@ -564,7 +566,7 @@ TOP = Polynomial(
 
 
 def test_top_ranks_by_the_norm_over_outputs_without_the_intercept():
-    assert [row[0] for row in TOP.top(10)] == ["a^2", "b", "a", "b^2", "a b"]
+    assert [row[0] for row in TOP.top(10)] == ["a^2", "b", "a", "b^2", "a · b"]
 
 
 def test_top_of_one_output_ranks_by_its_absolute_value_with_ties_in_order():
@@ -574,7 +576,7 @@ def test_top_of_one_output_ranks_by_its_absolute_value_with_ties_in_order():
         ("a", 1, 3.0, 0.0),
         ("b", 1, -3.0, 0.5),
         ("b^2", 2, 3.0, 0.0),
-        ("a b", 2, 1.0, 1.0),
+        ("a · b", 2, 1.0, 1.0),
     )
     assert TOP.top(1, output=1).rows[0][0] == "a^2"
 
@@ -797,7 +799,7 @@ def test_a_term_whose_place_no_integer_can_count_is_like_any_other(p, order):
     X[0, :4] = 7.0, 10.0, 11.0, 1.5
     assert poly.predict(X)[0] == pytest.approx(5.0 + 3.0 * 110.0 + 2.0 * 1.5**order, rel=1e-14)
     assert poly.coefficient(f"v3^{order}") == 2.0
-    assert poly.term_names() == ["1", "v1 v2", f"v3^{order}"]
+    assert poly.term_names() == ["1", "v1 · v2", f"v3^{order}"]
 
 
 def test_unknown_features_in_terms_are_refused_with_the_near_match():
@@ -805,3 +807,34 @@ def test_unknown_features_in_terms_are_refused_with_the_near_match():
         lambda: Polynomial.from_terms(["widht"], [1.0], ["length", "width"]), UnknownTermError
     )
     assert "'width'" in error.remedy
+
+
+# --- rewriting says when it cannot ------------------------------------------------------------
+
+
+def years(order):
+    """A polynomial around 2015, in units of 4 years, that was converted on 2008 … 2022."""
+    inputs = Inputs.of(["year"], center=2015.0, scale=4.0).seen([2008.0], [2022.0])
+    values = np.cos(np.arange(order + 1.0))[:, None]
+    return Polynomial(values, order, inputs=inputs)
+
+
+@pytest.mark.parametrize("order", [5, 6, 8])
+def test_high_powers_of_a_year_are_not_rewritten_in_raw_units(order):
+    """Order 6 was off by 70 standard deviations, in silence."""
+    with pytest.raises(InvalidInputError, match="loses its digits") as caught:
+        years(order).rebase()
+    assert "centred units" in str(caught.value)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_low_powers_of_a_year_are_rewritten_as_they_were(order):
+    poly = years(order)
+    X = np.linspace(2008, 2022, 50)[:, None]
+    assert poly.rebase().predict(X) == pytest.approx(poly.predict(X), abs=1e-5)
+
+
+def test_a_year_is_rewritten_around_another_year_at_any_order():
+    poly = years(8)
+    X = np.linspace(2008, 2022, 50)[:, None]
+    assert poly.rebase([2014.0], [5.0]).predict(X) == pytest.approx(poly.predict(X), rel=1e-8)

@@ -87,7 +87,7 @@ def sealed_json(body, **head):
     """Write a JSON file with a right digest, whatever the body says."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()
-    top = {"format": "nn2poly polynomial", "version": 2, "digest": digest, "body": body}
+    top = {"format": "nn2poly polynomial", "version": 3, "digest": digest, "body": body}
     return json.dumps(top | head).encode()
 
 
@@ -103,7 +103,7 @@ def sealed_npz(path, body, arrays, header=None, compression=zipfile.ZIP_STORED):
     """Write an archive with right digest and checksums, whatever its members say."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode() + b"".join(arrays)).hexdigest()
-    top = {"format": "nn2poly polynomial", "version": 2, "digest": digest, "body": body}
+    top = {"format": "nn2poly polynomial", "version": 3, "digest": digest, "body": body}
     plain = npy(np.frombuffer(json.dumps(top).encode(), dtype=np.uint8))
     with zipfile.ZipFile(path, "w", compression) as archive:
         archive.writestr("header.npy", plain if header is None else header)
@@ -263,7 +263,7 @@ def test_the_json_can_be_read_by_a_person(tmp_path):
     text = small_polynomial().save(tmp_path / "poly.json").read_text(encoding="utf-8")
     head = json.loads(text)
     assert head["format"] == "nn2poly polynomial"
-    assert head["version"] == 2
+    assert head["version"] == 3
     assert [column["name"] for column in head["body"]["inputs"]["columns"]] == ["a", "é b"]
     assert head["body"]["terms"]["blocks"] == [[[]], [[0], [1]], [[0, 1]]]
     assert "é b" in text
@@ -415,17 +415,17 @@ def test_files_that_are_something_else_are_refused(tmp_path, data):
     refused(path)
 
 
-@pytest.mark.parametrize("version", [3, 0, -1, "1", None, [1], 1.5, 2.0, True, False, 10**30])
+@pytest.mark.parametrize("version", [4, 0, -1, "1", None, [1], 1.5, 3.0, True, False, 10**30])
 def test_another_version_is_refused_with_the_remedy(tmp_path, version):
     path = tmp_path / "poly.json"
     path.write_bytes(sealed_json(JSON_BODY, version=version))
     error = refused(path)
-    assert (error.expected, error.found) == ("version 2 or an older one", f"version {version!r}")
+    assert (error.expected, error.found) == ("version 3 or an older one", f"version {version!r}")
     assert "pip install --upgrade nn2poly" in error.remedy
 
 
 def test_a_newer_archive_is_refused_with_the_remedy(tmp_path):
-    top = {"format": "nn2poly polynomial", "version": 3, "digest": "", "body": {}}
+    top = {"format": "nn2poly polynomial", "version": 4, "digest": "", "body": {}}
     header = npy(np.frombuffer(json.dumps(top).encode(), dtype=np.uint8))
     path = tmp_path / "poly.npz"
     sealed_npz(path, {}, [], header=header)
@@ -524,6 +524,8 @@ HOSTILE = {
         [[None], [1.0], [2.0]],
         [[True], [False], [True]],
         [[1.0], [2.0], [10**400]],
+        [[1.0], [2.0], [2**53 + 1]],  # a float would round it
+        [[1.0], [2.0], [True]],
         [[[1.0]], [[2.0]], [[3.0]]],
         [[], [], []],
     ],
@@ -618,7 +620,7 @@ HOSTILE = {
     ],
     "outputs": [*NOT_LISTS, [], ["names", "classes", "link", "named"]],
     "outputs.names": [*NOT_LISTS, [], [""], ["u", "v"], [5], [None]],
-    "outputs.classes": ["ab", 5, {}, True, [["a"], ["b"]], [{}, {}]],
+    "outputs.classes": ["ab", 5, {}, True, [["a"], ["b"]], [{}, {}], [None, 1], ["a", None]],
     "outputs.link": [None, "probit", 5, []],
     "outputs.named": [None, 0, "true"],
     "card": [5, "ab", [], {}, {"r2": 1.0}],
@@ -639,6 +641,16 @@ def test_a_body_that_describes_no_polynomial_is_refused(tmp_path, field, value):
     # The same, in the polynomial of a layer.
     path.write_bytes(sealed_json(JSON_BODY | {"layers": [[JSON_BODY, bad]]}))
     refused(path)
+
+
+def test_the_header_has_its_fields_alone_and_each_once(tmp_path):
+    path, good = tmp_path / "poly.json", sealed_json(JSON_BODY)
+    path.write_bytes(good)
+    n2p.load(path)
+    path.write_bytes(sealed_json(JSON_BODY, signature="x"))
+    assert "header" in refused(path).found
+    path.write_bytes(good.replace(b'{"format"', b'{"version": 2, "format"', 1))
+    assert "twice" in refused(path).found
 
 
 OBJECTS = {
@@ -672,7 +684,7 @@ def test_layers_within_layers_are_refused_or_read_whatever_their_depth(tmp_path,
     before, after = text.split('"HERE"')
     body = (before + "[[" + leaf + ",") * depth + leaf + ("]]" + after) * depth
     digest = hashlib.sha256(body.encode()).hexdigest()
-    top = f'{{"format":"nn2poly polynomial","version":2,"digest":"{digest}","body":{body}}}'
+    top = f'{{"format":"nn2poly polynomial","version":3,"digest":"{digest}","body":{body}}}'
     path.write_text(top)
     try:
         poly = n2p.load(path)
@@ -694,7 +706,7 @@ def test_bodies_nested_to_any_depth_are_refused(tmp_path):
     limit = sys.getrecursionlimit()
     for depth in [*range(limit - 200, limit + 5), 10 * limit]:
         nested = b"[" * depth + b"]" * depth
-        path.write_bytes(b'{"format":"nn2poly polynomial","version":2,"body":' + nested + b"}")
+        path.write_bytes(b'{"format":"nn2poly polynomial","version":3,"body":' + nested + b"}")
         refused(path)
 
 

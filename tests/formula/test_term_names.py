@@ -19,11 +19,11 @@ NAMES = ("rm", "lstat", "mean radius", "mean texture")
         ((), "1"),
         ((1,), "lstat"),
         ((0, 0), "rm^2"),
-        ((0, 1), "rm lstat"),
-        ((0, 0, 0, 3, 3), "rm^3 mean texture^2"),
+        ((0, 1), "rm · lstat"),
+        ((0, 0, 0, 3, 3), "rm^3 · mean texture^2"),
     ],
 )
-def test_names_are_spelt_as_scikit_learn_does(term, name):
+def test_names_are_spelt_with_a_sign_between_factors(term, name):
     assert term_name(term, NAMES) == name
 
 
@@ -78,6 +78,13 @@ def test_an_ambiguous_string_is_refused_with_its_readings_listed():
         parse_term("a b", ("a", "b", "a b"))
     assert caught.value.found == "('a', 'b'); ('a b',)"
     assert "tuple of names" in caught.value.remedy
+
+
+def test_products_are_told_from_names_with_spaces():
+    names = ("a", "b", "a b")
+    assert [term_name(term, names) for term in ((0, 1), (2,))] == ["a · b", "a b"]
+    assert parse_term("a · b", names) == (0, 1)
+    assert parse_term("a b · a^2", names) == (0, 0, 2)
 
 
 def test_a_feature_named_like_a_power_is_ambiguous_as_a_string_only():

@@ -107,7 +107,7 @@ def test_none_is_refused_by_its_type_name():
     ("X", "dtype"),
     [
         (np.array([[1j, 2.0]]), "complex128"),
-        (np.array([[1, 2]], dtype=object), "object"),
+        (np.array([[1, "2"]], dtype=object), "object"),
         (np.array([["a", "b"]]), "<U1"),
         ([[1.0, None]], "object"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), "datetime64"),
@@ -139,11 +139,8 @@ def test_lazy_frames_are_refused_with_collect():
     assert "X.collect()" in error.remedy
 
 
-def test_a_tensor_that_numpy_cannot_read_is_refused_with_float():
-    error = refused(torch.ones((2, 2), dtype=torch.bfloat16))
-    assert "BFloat16" in error.found
-    assert "X.float()" in error.remedy
-    assert read(torch.ones((2, 2), dtype=torch.bfloat16).float()).shape == (2, 2)
+def test_a_tensor_that_numpy_has_no_type_for_is_read():
+    np.testing.assert_array_equal(read(torch.ones((2, 2), dtype=torch.bfloat16)), np.ones((2, 2)))
 
 
 @pytest.mark.parametrize("X", [np.ones((2, 3)), pd.DataFrame(np.ones((2, 3)))])

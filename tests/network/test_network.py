@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nn2poly as n2p
 from nn2poly.errors import InvalidInputError, InvalidNetworkError
 from nn2poly.inputs import Column, Inputs
 from nn2poly.network.network import BATCH_ROWS, Layer, Network
@@ -419,3 +422,16 @@ def test_inputs_and_outputs_that_do_not_fit_the_layers_are_refused(options):
 def test_parts_beside_the_whole_are_refused_and_not_ignored(options):
     error = refused(lambda: small_network(**options), InvalidInputError)
     assert error.where == next(iter(options))
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_networks_and_their_parts_can_be_copied_and_pickled(make_network, way):
+    network = make_network(0, (3, 4, 3, 1), skips=True)
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_array_equal(way(network).predict(X), network.predict(X))
+    layer = way(network.layers[-1])
+    assert sorted(layer.skips) == sorted(network.layers[-1].skips)
+    with pytest.raises(TypeError):
+        layer.skips[0] = np.zeros((3, 1))
+    factored = n2p.polynomial_network(network, 2)
+    np.testing.assert_array_equal(way(factored).predict(X), factored.predict(X))

@@ -29,7 +29,6 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     Normalizer,
     OneHotEncoder,
-    OrdinalEncoder,
     PolynomialFeatures,
     PowerTransformer,
     QuantileTransformer,
@@ -316,17 +315,6 @@ def test_columns_never_observed_are_dropped_by_the_imputer(diabetes):
         np.testing.assert_allclose(network.predict(X), model.predict(X), rtol=0, atol=1e-9)
 
 
-def test_data_that_the_imputer_would_fill_are_refused_with_the_column(diabetes):
-    X, y = diabetes
-    model = fit(pipeline(SimpleImputer(), StandardScaler()), X, y)
-    X = X.assign(bmi=X.bmi.where(X.index > 4))
-    with pytest.raises(InvalidInputError, match="column 'bmi'") as caught:
-        n2p.convert(model, data=X)
-    assert "imputer" in caught.value.remedy
-    filled = X.fillna(X.mean())
-    assert n2p.fidelity(model, n2p.convert(model, data=filled), filled).r2 > 0.9
-
-
 # --- columns and categories ------------------------------------------------------------------
 
 
@@ -377,9 +365,6 @@ ENCODERS = {
     "first dropped": OneHotEncoder(drop="first"),
     "dropped if binary": OneHotEncoder(drop="if_binary", sparse_output=False),
     "chosen ones dropped": OneHotEncoder(drop=["farmer", 2, True, "x=y"]),
-    "unknown ignored": OneHotEncoder(handle_unknown="ignore"),
-    "rare grouped": OneHotEncoder(min_frequency=70),
-    "rare grouped and first dropped": OneHotEncoder(max_categories=2, drop="first"),
     "after an imputer": make_pipeline(
         SimpleImputer(strategy="constant", fill_value="none"), OneHotEncoder()
     ),
@@ -445,7 +430,7 @@ def test_a_polynomial_of_categories_predicts_on_the_raw_frame(name):
     assert card.rmse == pytest.approx(rmse)
     assert n2p.sparse_path(model, poly, X, max_terms=5).r2[-1] > 0.5
     # Indicators are their own squares, and two levels of one column never meet.
-    assert not {"job=clerk^2", "job=clerk job=farmer"} & set(poly.term_names())
+    assert not {"job=clerk^2", "job=clerk · job=farmer"} & set(poly.term_names())
 
 
 def test_the_levels_have_the_effects_of_an_affine_pipeline():
@@ -517,10 +502,9 @@ def test_a_missing_category_is_refused_by_its_column():
         n2p.read_network(model).predict(X.assign(job=X.job.where(X.index != 3)))
 
 
-@pytest.mark.parametrize("handle_unknown", ["error", "ignore"])
-def test_an_unknown_level_is_refused_by_its_value(handle_unknown):
+def test_a_level_that_the_encoder_refuses_is_refused_by_its_value():
     X, y = people()
-    model = fit(census_pipeline(OneHotEncoder(handle_unknown=handle_unknown)), X, y)
+    model = fit(census_pipeline(OneHotEncoder(handle_unknown="error")), X, y)
     with pytest.raises(InvalidInputError, match="'job'") as caught:
         n2p.read_network(model).predict(X.assign(job=X.job.replace("clerk", "baker")))
     assert "'baker'" in caught.value.found
@@ -705,8 +689,6 @@ REFUSED = {
     "lengths": Normalizer(),
     "function": FunctionTransformer(np.log1p),
     "clipped": MinMaxScaler(clip=True),
-    "indicators": SimpleImputer(add_indicator=True),
-    "numbers": SimpleImputer(missing_values=0),
     "own transform": Halver(),
 }
 
@@ -716,8 +698,6 @@ def test_a_step_that_is_not_affine_is_refused_by_name_with_the_way_out(diabetes,
     X, y = diabetes
     X = X + 1.0
     step = REFUSED[name]
-    if name == "indicators":
-        X = X.assign(bmi=X.bmi.where(X.index > 4))
     model = fit(Pipeline([(name, step), ("scale", StandardScaler()), ("mlp", regressor())]), X, y)
     error = refused(model)
     assert f"{name!r} ({type(step).__name__})" in error.what
@@ -731,7 +711,7 @@ def test_a_step_that_is_not_affine_is_refused_by_name_with_the_way_out(diabetes,
 
 def test_the_reason_of_a_refusal_is_given(diabetes):
     X, y = diabetes
-    reasons = {"function": "log1p", "clipped": "clip=True", "numbers": "the number 0",
+    reasons = {"function": "log1p", "clipped": "clip=True",
                "own transform": "transform method", "bins": "not affine"}  # fmt: skip
     for name, reason in reasons.items():
         model = Pipeline([(name, REFUSED[name]), ("mlp", regressor())])
@@ -754,9 +734,8 @@ def test_a_refused_step_inside_columns_is_named_and_left_by_the_columns(diabetes
     assert network.feature_names == tuple(columns.get_feature_names_out())
 
 
-def test_ordinal_codes_and_codes_of_codes_are_refused():
+def test_codes_of_codes_are_refused():
     X, y = people()
-    assert "OrdinalEncoder" in refused(fit(census_pipeline(OrdinalEncoder()), X, y)).what
     coded = pipeline(StandardScaler(), OneHotEncoder(handle_unknown="ignore"))
     error = refused(fit(coded, X[["age"]], y))
     assert "another step has computed" in error.what

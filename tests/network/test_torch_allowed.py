@@ -59,7 +59,7 @@ def test_there_are_thousands_of_operations_and_few_are_admitted():
     names = {target._schema.name for target in OVERLOADS}
     admitted = {target._schema.name for target in OVERLOADS if allowed.may_stand(target)}
     assert len(names) > 1000
-    assert len(admitted) < 300
+    assert len(admitted) < 320
     assert not [name for name in admitted for part in DANGEROUS if part in name]
 
 
@@ -165,7 +165,7 @@ def test_a_walk_refuses_constants_that_are_too_large_by_place():
 
 
 def test_the_constants_are_counted_together(monkeypatch):
-    monkeypatch.setattr(bounds, "LARGEST", 5)
+    monkeypatch.setenv("NN2POLY_FILE_MEMORY", "40")  # five numbers
     graph = torch.fx.Graph()
     total = x = graph.placeholder("x")
     for _ in range(3):

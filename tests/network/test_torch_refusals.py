@@ -38,9 +38,9 @@ LAYERS = {
     "LayerNorm": (lambda: nn.LayerNorm(4), "BatchNorm1d"),
     "GroupNorm": (lambda: nn.GroupNorm(2, 4), "BatchNorm1d"),
     "RMSNorm": (lambda: nn.RMSNorm(4), "BatchNorm1d"),
-    "Embedding": (lambda: nn.Embedding(4, 4), "one-hot"),
+    "Embedding": (lambda: nn.Embedding(4, 4, max_norm=1.0), "one-hot"),
     "Bilinear": (lambda: nn.Bilinear(4, 4, 4), "add them"),
-    "Hardshrink": (lambda: nn.Hardshrink(), "known activations"),
+    "RReLU": (lambda: nn.RReLU(), "known activations"),
     "MaxPool1d": (lambda: nn.MaxPool1d(2), "dense part"),
 }
 
@@ -129,14 +129,13 @@ class Operation(nn.Module):
 
 
 OPERATIONS = {
-    "product": (lambda x: x * torch.sigmoid(x), "are multiplied", "mul", "add the values"),
-    "product of matrices": (lambda x: x @ x.t(), "are multiplied", "matmul", "add the values"),
+    "product of matrices": (lambda x: x @ x.t(), "multiplies two values", "matmul", "products out"),
     "left product": (lambda x: torch.eye(3) @ x, "mixes its rows", "matmul", "Linear"),
-    "quotient": (lambda x: 1 / x, "divides", "truediv", "before the division"),
-    "power": (lambda x: x**2, "pow cannot be read", "pow", "feature of its own"),
-    "square": (lambda x: x.square(), "square cannot be read", "square", "feature"),
-    "comparison": (lambda x: torch.where(x > 0, x, 0.0), "gt cannot", "gt", "by its name"),
-    "absolute value": (torch.abs, "abs cannot be read", "abs", "by its name"),
+    "quotient": (lambda x: x / x.sum(1, True), "divides", "truediv", "before the division"),
+    "power": (lambda x: 2.0**x, "exponent", "pow", "before the power"),
+    "powers": (lambda x: x ** torch.arange(4.0), "several exponents", "pow", "one power"),
+    "places": (lambda x: torch.where(x > 0), "where cannot be read", "where", "by its name"),
+    "largest": (lambda x: x.max(1)[0], "max cannot be read", "max", "by its name"),
     "norm of a row": (lambda x: F.layer_norm(x, (4,)), "layer_norm cannot", "layer_norm", "affine"),
     "attention": (
         lambda x: F.scaled_dot_product_attention(x, x, x),
@@ -144,14 +143,14 @@ OPERATIONS = {
         "attention",
         "dense part",
     ),
-    "cumulative": (lambda x: x.cumsum(1), "cumsum cannot be read", "cumsum", "known activations"),
+    "cumulative": (lambda x: x.cumprod(1), "cumprod cannot be read", "cumprod", "activations"),
+    "over rows": (lambda x: x.cumsum(0), "mixes or loses the rows", "cumsum", "flatten"),
     "sum over rows": (lambda x: x - x.mean(0), "mixes or loses the rows", "mean", "flatten"),
     "transposed": (lambda x: x.t(), "does not fit", "last", "sizes"),
     "rows reversed": (lambda x: x.flip(0), "mixes or loses the rows", "flip", "flatten"),
     "rows reshaped": (lambda x: x.view(-1, 2), "mixes or loses the rows", "view", "flatten"),
     "one row": (lambda x: x[0], "mixes or loses the rows", "getitem", "flatten"),
     "integers": (lambda x: x.to(torch.int32), "cast to another type", "to", "floating"),
-    "long": (lambda x: x.long().float(), "long cannot be read", "long", "known"),
     "dropout left on": (lambda x: F.dropout(x, 0.2), "stays on", "dropout", "self.training"),
     "noise": (lambda x: x + torch.randn_like(x), "randn_like cannot", "randn_like", "known"),
     "rounded quotient": (
@@ -186,8 +185,8 @@ def test_an_operation_that_is_not_linear_or_an_activation_is_refused(key):
 
 
 def test_an_operation_is_placed_in_the_part_that_does_it():
-    model = nn.Sequential(nn.Linear(3, 3), Operation(lambda x: x * x))
-    assert refusal(model, "are multiplied").where == "1 (Operation), mul"
+    model = nn.Sequential(nn.Linear(3, 3), Operation(lambda x: x / x.sum(1, True)))
+    assert refusal(model, "divides").where == "1 (Operation), truediv"
 
 
 def test_a_sum_after_an_alias_was_overwritten_is_refused():

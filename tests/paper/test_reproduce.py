@@ -57,7 +57,7 @@ def test_the_two_terms_of_the_example_come_out_on_top(quick):
         if (row["activation"], row["constrained"], row["method"]) == ("tanh", "yes", "taylor")
         and row["term"] != "1"
     ]
-    assert {row["term"] for row in rows[:2]} == {"x2 x3", "x1"}
+    assert {row["term"] for row in rows[:2]} == {"x2 · x3", "x1"}
 
 
 def test_constrained_errors_lie_below_unconstrained_ones(quick):

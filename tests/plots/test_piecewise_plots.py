@@ -15,6 +15,7 @@ from nn2poly.explain import importance, shapley
 from nn2poly.formula.borders import both_sides, thresholds
 from nn2poly.formula.region_tree import Leaf, Split
 from nn2poly.inputs import Column, Inputs
+from nn2poly.verdicts import r2_text
 
 
 def texts(ax):
@@ -211,7 +212,8 @@ def test_the_title_of_a_tree_gives_the_fidelity_that_was_measured():
     rng = np.random.default_rng(0)
     net = n2p.Network([n2p.Layer([[2.0]], [0.0], "relu"), n2p.Layer([[1.0]], [3.0])])
     made = n2p.convert(net, 1, data=rng.normal(size=(600, 1)), regions=2)
-    assert f"R² {made.card.r2:.3f} against the network" in plots.regions(made).get_title(loc="left")
+    title = plots.regions(made).get_title(loc="left")
+    assert f"R² {r2_text(made.card.r2)} against the network" in title
 
 
 def test_a_polynomial_is_a_tree_of_one_region(poly):

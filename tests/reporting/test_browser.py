@@ -402,7 +402,7 @@ def test_the_table_filters_by_words_and_order(stay, covertype):
     expected = sum("x54" in name and "x7" in name for name in names)
     expect(page.locator("#term-page")).to_have_text(re.compile(f" of {expected}$"))
     page.locator("#term-order").select_option("2")
-    assert [names[i] for i in places(page)] == ["x7 x54"]
+    assert [names[i] for i in places(page)] == ["x7 · x54"]
     page.locator("#term-search").fill("nothing like it")
     expect(page.locator("#term-page")).to_have_text("no term matches")
 

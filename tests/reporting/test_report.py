@@ -73,6 +73,15 @@ def test_the_card_on_the_rows_comes_first_and_the_own_card_is_named(diabetes):
     assert "never fitted" in own[0].source
 
 
+def test_the_card_on_the_rows_is_that_of_fidelity_mixed_rows_included(network, X):
+    poly = n2p.convert(network, 2, data=X)
+    said = contents(poly, network, X).cards[0]
+    expected = n2p.fidelity(network, poly, X)
+    assert expected.r2_mixed is not None
+    notes = [table.note for table in expected.tables()]
+    assert [table.note for table in said.tables][: len(notes)] == notes
+
+
 def test_without_a_network_the_card_is_that_of_the_conversion(network, X):
     poly = n2p.convert(network, 2, data=X)
     found = contents(poly, None, X)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_count
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import BoolArray, FloatArray
+from nn2poly.assess.compared import comparable
 from nn2poly.assess.fidelity import mean_r2
+from nn2poly.assess.interval import r2_interval
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.evaluate import term_values
@@ -19,15 +22,16 @@ from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import term_name
-from nn2poly.inputs import as_matrix, matching_names
-from nn2poly.network.readers import read_network
+from nn2poly.inputs import read_either
+from nn2poly.sampling import Keys, distinct, evenly, group_keys, ranked, row_keys
 from nn2poly.tables import Table
 
-# Terms with the largest contributions that compete for a place, and rows that are used (taste).
-CANDIDATES, MAX_ROWS = 400, 4000
-# Every fifth row is held out, as in a conversion.
-HOLD_OUT_EVERY = 5
-# The path ends when the held-out R² has not risen for so many steps (taste).
+# Terms with the largest contributions that compete for a place, rows that are used, and those of
+# them that tell the contributions (taste).
+CANDIDATES, MAX_ROWS, SCREENED = 400, 4000, 500
+# Folds that are left out in turn, and rows below which none can be.
+FOLDS, MIN_ROWS = 5, 10
+# The path ends when the R² of rows left out has not risen for so many steps (taste).
 PATIENCE = 10
 
 
@@ -42,19 +46,27 @@ class SparsePath:
     chosen
         Places of the terms in ``poly``, the intercept first.
     r2
-        Array (n,): held-out R² against the network with the first 1, 2, …, n terms.
+        Array (n,): R² against the network with 1, 2, …, n terms, on rows left out: of five paths,
+        each chosen and fitted without a fifth of the rows. The steps below are of all rows.
     coefficients
         Refitted coefficients of each step: entry k is (k + 1, n_outputs).
+    best_r2
+        R² of the best number of terms, each fold judged with the number that the other folds
+        would choose: ``r2`` at its highest is what chance made high as well.
+    best_interval
+        The 95 % interval of ``best_r2`` on new rows; None where no rows could be left out.
     """
 
     poly: Polynomial
     chosen: npt.NDArray[np.intp]
     r2: FloatArray
     coefficients: tuple[FloatArray, ...]
+    best_r2: float = float("nan")
+    best_interval: tuple[float, float] | None = None
 
     @property
     def n_best(self) -> int:
-        """Number of terms with the highest held-out R²."""
+        """Number of terms with the highest R² on rows left out."""
         return int(self.r2.argmax()) + 1
 
     def polynomial(self, n_terms: int | None = None) -> Polynomial:
@@ -67,7 +79,7 @@ class SparsePath:
         return replace(self.poly.keep(kept), coefficients=values, deviations=None)
 
     def smallest(self, r2: float) -> Polynomial:
-        """Give the polynomial with the fewest terms whose held-out R² reaches ``r2``."""
+        """Give the polynomial with the fewest terms whose R² on rows left out reaches ``r2``."""
         reached = np.flatnonzero(self.r2 >= r2)
         if not len(reached):
             raise InvalidInputError(
@@ -85,7 +97,10 @@ class SparsePath:
             for n, r2 in enumerate(self.r2, start=1)
         )
         title = f"Terms against fidelity, of {self.poly.n_terms:,} terms"
-        return Table(title, ("terms", "joins", "held-out R2", "mark"), rows)
+        ends = self.best_interval
+        note = "" if isnan(self.best_r2) else f"Best, judged by other folds: {self.best_r2:.4g}"
+        note += f", 95 % interval {ends[0]:.4g} to {ends[1]:.4g}." if ends else ""
+        return Table(title, ("terms", "joins", "held-out R2", "mark"), rows, note=note)
 
     def __repr__(self) -> str:
         return str(self.table())
@@ -94,23 +109,32 @@ class SparsePath:
         return self.table()._repr_html_()
 
 
-def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> SparsePath:
+def sparse_path(
+    model: Any,
+    poly: Polynomial,
+    X: Any,
+    max_terms: int = 30,
+    *,
+    groups: npt.ArrayLike | None = None,
+) -> SparsePath:
     """Choose terms one by one, always refitting all of them to the network's outputs.
 
-    Orthogonal matching pursuit among the terms with the largest contributions; the R² of
-    each step is measured on rows that are not used to choose or to fit, and the path ends
-    when it has not risen for 10 steps.
+    Orthogonal matching pursuit among the terms with the largest contributions. It is repeated
+    without each fifth of the rows, and the R² of each number of terms is that on the rows that
+    were left out; the path ends when it has not risen for 10 steps.
 
     Parameters
     ----------
     model
-        The network: anything that `read_network` reads.
+        Anything that `read_network` reads, or a function from rows to outputs.
     poly
         Its polynomial.
     X
         Array or data frame (n, p) in raw units.
     max_terms
         Longest path.
+    groups
+        Array (n,): rows that belong together are left out together. Equal rows always are.
 
     Returns
     -------
@@ -128,24 +152,59 @@ def sparse_path(model: Any, poly: Polynomial, X: Any, max_terms: int = 30) -> Sp
     (4, True)
     """
     _check_one_region(poly)
-    network = read_network(model)
-    names = matching_names(X, poly.feature_names, network.feature_names)
-    rows = as_matrix(X, feature_names=names, n_features=poly.n_features, where="X")
-    rows = rows[:: max(1, len(rows) // MAX_ROWS)]
+    network = comparable(model, poly.inputs, poly.outputs, X)
+    rows = read_either(X, poly.inputs, network.inputs)
+    keys = row_keys(rows) if groups is None else group_keys(groups, len(rows))
+    some = evenly(len(rows), MAX_ROWS)
+    rows, keys = rows[some], keys[some]
     truth = network.predict(rows).reshape(len(rows), -1)
     places = _candidates(poly, rows, check_count(max_terms, where="max_terms"))
     values = _values(poly, places, rows)
-    held = np.arange(len(rows)) % HOLD_OUT_EVERY == 0 if len(rows) >= 2 * HOLD_OUT_EVERY else None
-    fit = slice(None) if held is None else ~held
-    check = slice(None) if held is None else held
+    outside = _left_out(keys)
+    paths = [_pursue(values[~out], truth[~out], max_terms) for out in outside]
     steps: list[FloatArray] = []
+    guesses: list[FloatArray] = []
     r2: list[float] = []
-    for picked, step in _pursue(values[fit], truth[fit], max_terms):
+    for whole, *parts in zip(_pursue(values, truth, max_terms), *paths, strict=False):
+        picked, step = whole
         steps.append(step)
-        r2.append(mean_r2(truth[check], values[check][:, picked] @ step))
+        guesses.append(_guess(values, outside, parts) if parts else values[:, picked] @ step)
+        r2.append(mean_r2(truth, guesses[-1]))
         if len(r2) - 1 - int(np.argmax(r2)) >= PATIENCE:
             break
-    return SparsePath(poly, places[picked], np.array(r2), tuple(steps))
+    chosen = places[picked[: len(steps)]]
+    if not outside:
+        return SparsePath(poly, chosen, np.array(r2), tuple(steps))
+    found = _judged(truth, guesses, outside)
+    interval = r2_interval(truth, truth - found, np.ones(len(truth)), keys)
+    return SparsePath(poly, chosen, np.array(r2), tuple(steps), mean_r2(truth, found), interval)
+
+
+def _left_out(keys: Keys) -> list[BoolArray]:
+    """Give the rows (n,) of each fold; none where rows, or groups, are too few."""
+    if len(keys) < MIN_ROWS or distinct(keys) < FOLDS:
+        return []
+    fold = (ranked(keys) * FOLDS).astype(np.intp)
+    return [fold == k for k in range(FOLDS)]
+
+
+def _guess(
+    values: FloatArray, outside: list[BoolArray], parts: Sequence[tuple[list[int], FloatArray]]
+) -> FloatArray:
+    """Put together what the paths say of the rows that they did not see: (n, n_outputs)."""
+    out = np.zeros((len(values), parts[0][1].shape[1]))
+    for left, (picked, step) in zip(outside, parts, strict=True):
+        out[left] = values[left][:, picked] @ step
+    return out
+
+
+def _judged(truth: FloatArray, guesses: list[FloatArray], outside: list[BoolArray]) -> FloatArray:
+    """Give the outputs (n, k), of each fold with the number of terms that the others choose."""
+    found = np.zeros(truth.shape)
+    for left in outside:
+        others = [mean_r2(truth[~left], guess[~left]) for guess in guesses]
+        found[left] = guesses[int(np.argmax(others))][left]
+    return found
 
 
 def _check_one_region(poly: Any) -> None:
@@ -164,7 +223,7 @@ def _check_one_region(poly: Any) -> None:
 
 def _candidates(poly: Polynomial, rows: FloatArray, max_terms: int) -> npt.NDArray[np.intp]:
     """Screen terms by the standard deviation of their contributions, intercept first."""
-    size = np.linalg.norm(term_deviations(poly, rows[:500]), axis=1)
+    size = np.linalg.norm(term_deviations(poly, rows[evenly(len(rows), SCREENED)]), axis=1)
     size[poly.terms.orders() == 0] = np.inf
     return largest(size, max(CANDIDATES, 2 * max_terms))
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isnan
 
 from nn2poly.cards import FidelityCard
 from nn2poly.verdicts import (
+    MIN_JUDGED,
+    MIN_UNITS,
     ROUGH,
     ClassDistance,
     Distance,
     Entering,
     Held,
     MissedTarget,
+    Mixed,
     Outside,
     Reason,
     Tail,
@@ -49,19 +53,29 @@ def verdict(
     >>> net = n2p.Network([n2p.Layer([[0.4]], None, "tanh"), n2p.Layer([[1.0]])])
     >>> card = n2p.fidelity(net, n2p.convert(net, 1), [[i / 40] for i in range(40)])
     >>> print(verdict(card))
-    Faithful (R2 0.995): follows the network to within 4.3 % of its range on 95 % of 40 rows.
+    Faithful (R2 0.995, 95 % interval 0.992 to 0.998): follows the network to within 4.3 % of its \
+range (15 % of its standard deviation) on 95 % of 40 rows.
     """
-    found = (*_missed(card),) if fitted else (*_reasons(card, tail),)
-    reasons: tuple[Reason, ...] = found if held is None else (*found, held)
+    told = (*_missed(card),) if fitted else (*_reasons(card, tail),)
+    reasons: tuple[Reason, ...] = told if held is None else (*told, held)
+    if card.r2_mixed is not None and card.is_worse_mixed:
+        reasons += (Mixed(card.r2_mixed),)
     if entering:
         reasons += (Entering(tuple(entering.items())),)
     order = len(card.per_order) - 1
-    return Verdict(grade(card.r2, fitted=fitted), card.r2, card.n_rows, fitted, order, reasons)
+    few = card.n_rows < MIN_JUDGED or (card.n_units or card.n_rows) < MIN_UNITS
+    # Cards that were made by hand, or read from older files, have no interval.
+    low = card.r2 if card.r2_interval is None else min(card.r2, card.r2_interval[0])
+    found = "undecided" if isnan(card.r2) else grade(low, fitted=fitted, few=few)
+    return Verdict(
+        found, card.r2, card.n_rows, fitted, order, reasons, "", card.r2_interval, card.n_folds
+    )
 
 
 def _reasons(card: FidelityCard, tail: Tail | None) -> Iterator[Reason]:
     if card.agreement is not None and card.probability_within is not None:
-        yield ClassDistance(card.agreement, card.probability_within)
+        threshold = None if card.labels is None else card.labels.threshold
+        yield ClassDistance(card.agreement, card.probability_within, threshold)
     elif not card.r2 < 0.0:
         yield _distance(card)
     missed = [*_missed(card)]
@@ -82,7 +96,8 @@ def _distance(card: FidelityCard) -> Distance:
         return Distance(max(o.quantiles[2] for o in card.per_output.values()), 0.0)
     name = max(outputs, key=lambda name: outputs[name].quantiles[2] / outputs[name].spread)
     worst = outputs[name]
-    return Distance(worst.quantiles[2], worst.spread, name if len(outputs) > 1 else None)
+    named = name if len(outputs) > 1 else None
+    return Distance(worst.quantiles[2], worst.spread, named, worst.deviation)
 
 
 def _missed(card: FidelityCard) -> Iterator[MissedTarget]:

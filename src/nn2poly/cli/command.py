@@ -19,6 +19,7 @@ import nn2poly
 from nn2poly.cli import console
 from nn2poly.cli.extras import missing_library
 from nn2poly.errors import NN2PolyError, NN2PolyWarning
+from nn2poly.tables import printable
 
 # Exit codes: 0 fine; 1 the user can help; 2 (Typer's) wrong usage; a bug; Ctrl-C; a closed pipe.
 MISTAKE, BUG, STOPPED, CLOSED = 1, 70, 130, 141
@@ -177,7 +178,9 @@ def _print(answer: Answer, name: str, as_json: bool, remarks: _Remarks) -> None:
         tail = {"notes": remarks.texts("Note"), "warnings": remarks.texts("Warning")}
         console.show_json({**head, **answer.data, **tail})
     elif answer.raw is not None:
-        sys.stdout.write(answer.raw)
+        # A file gets every character; a terminal none that would steer it.
+        plain = printable(answer.raw) if sys.stdout.isatty() else answer.raw
+        sys.stdout.write(plain)
     else:
         console.show(*answer.parts)
     sys.stdout.flush()

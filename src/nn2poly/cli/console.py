@@ -16,7 +16,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from nn2poly.errors import NN2PolyError
-from nn2poly.tables import Table, format_cell, numeric_columns
+from nn2poly.tables import Table, format_cell, numeric_columns, printable
 
 # A line in a pipe or a file has no edge to wrap at.
 WIDE = 1000
@@ -91,17 +91,6 @@ def show_remark(kind: str, text: str) -> None:
     style = "bold yellow" if kind == "Warning" else "bold cyan"
     line = " ".join(printable(text).split())
     console(sys.stderr).print(Text.assemble((f"{kind}: ", style), line))
-
-
-def printable(text: str) -> str:
-    """Blank the characters that would steer a terminal, line breaks aside.
-
-    Examples
-    --------
-    >>> printable("a" + chr(27) + "[31m")
-    'a [31m'
-    """
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
 
 
 @contextmanager

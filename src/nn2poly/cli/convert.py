@@ -11,7 +11,7 @@ from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import load_network
-from nn2poly.cli.options import Force, ModelArgument, SomeData, TableOptions, Trust
+from nn2poly.cli.options import Force, ModelArgument, SomeData, TableOptions, Threshold, Trust
 from nn2poly.cli.polynomials import (
     describe,
     facts,
@@ -129,6 +129,7 @@ def convert(
         Path,
         typer.Option("--output", "-o", metavar="FILE", help="Where to write: .json or .npz."),
     ] = Path("poly.json"),
+    threshold: Threshold = None,
     trust: Trust = False,
     force: Force = False,
 ) -> Answer:
@@ -163,6 +164,7 @@ def convert(
             target_r2=target_r2,
             transforms=curves,
             progress=step,
+            threshold=threshold,
             feature_names=_feature_names(network, rows),
             output_names=_output_names(network, table.target),
         )
@@ -266,9 +268,8 @@ def _number(text: str) -> int | str | None:
 
 
 def _inputs(frame: Any, data: str, network: Network, table: TableOptions) -> Any:
-    names = network.feature_names
-    rows = choose_inputs(frame, data, network.n_features, names, skip_missing=table.skip_missing)
-    if names is None:
+    rows = choose_inputs(frame, data, network.inputs, skip_missing=table.skip_missing)
+    if network.feature_names is None:
         note(
             f"The model does not name its inputs: the columns of {named(data)} are taken in "
             "their order."

@@ -43,6 +43,14 @@ def export(
     raw: Annotated[
         bool, typer.Option("--raw", help="Multiply out to raw units; can lose digits.")
     ] = False,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="Of a classifier: raw outputs (before the link), probability or label.",
+        ),
+    ] = "raw",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -53,7 +61,7 @@ def export(
 ) -> Answer:
     """Write a polynomial as SQL, LaTeX, Python, C, Excel, JavaScript, SymPy or ONNX.
 
-    A classifier gives its raw outputs, before the link.
+    It takes the columns of the raw table: factors as text, holes filled in as the model does.
     """
     languages = n2p.export.LANGUAGES
     language = languages[check_choice(to.lower(), sorted(languages), name="language")]
@@ -62,7 +70,7 @@ def export(
     polynomial = load_polynomial(poly)
     if terms is not None:
         polynomial = polynomial.prune(terms)
-    content = language.content(polynomial.rebase() if raw else polynomial)
+    content = language.content(polynomial.rebase() if raw else polynomial, kind=kind)
     data = content if isinstance(content, bytes) else content.encode()
     if output is not None:
         write_whole(output, data)

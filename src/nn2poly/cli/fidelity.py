@@ -5,8 +5,15 @@ from __future__ import annotations
 from nn2poly.assess import fidelity as assess
 from nn2poly.cli.command import Answer, command
 from nn2poly.cli.console import progress
-from nn2poly.cli.options import DataOption, ModelOption, PolyArgument, TableOptions, Trust
-from nn2poly.cli.polynomials import load_case, scores_text, target_scores
+from nn2poly.cli.options import (
+    DataOption,
+    ModelOption,
+    PolyArgument,
+    TableOptions,
+    Threshold,
+    Trust,
+)
+from nn2poly.cli.polynomials import known_labels, load_case, scores_text, target_scores
 
 
 @command(
@@ -24,14 +31,17 @@ def fidelity(
     model: ModelOption,
     data: DataOption,
     table: TableOptions,
+    threshold: Threshold = None,
     trust: Trust = False,
 ) -> Answer:
     """Measure how closely a polynomial follows its network on your rows."""
     with progress(4) as step:
         case = load_case(poly, model, data, table, trust=trust, step=step)
         step("comparing")
-        card = assess.fidelity(case.network, case.poly, case.X)
-    scores = target_scores(case.network, case.poly, case.X, case.target)
+        poly_here = case.poly if threshold is None else case.poly.with_threshold(threshold)
+        labels = known_labels(poly_here, case.target)
+        card = assess.fidelity(case.network, poly_here, case.X, labels)
+    scores = target_scores(case.network, poly_here, case.X, case.target)
     verdict = str(card.verdict)
     parts = (verdict, *scores_text(scores, table.target), *card.tables(), str(card.guarantee))
     return Answer({"verdict": verdict, "card": card.to_dict(), "scores": scores}, parts)

@@ -11,7 +11,7 @@ from nn2poly.arguments import listed, plural
 from nn2poly.cli.command import note
 from nn2poly.cli.tablefiles import closest, named
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import matching_names
+from nn2poly.inputs import Inputs, matching_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def choose_inputs(
     frame: pd.DataFrame,
     source: str,
-    n_features: int,
-    *candidates: tuple[str, ...] | None,
+    inputs: Inputs,
+    *others: Inputs,
     skip_missing: bool = False,
 ) -> pd.DataFrame:
     """Choose the columns of a network's inputs, and check that they hold numbers.
@@ -32,12 +32,11 @@ def choose_inputs(
         The table, target and dropped columns taken out.
     source
         Where it comes from, for messages.
-    n_features
-        How many inputs the network has.
-    *candidates
-        Names of the inputs, the best known first; None where a model has none.
+    inputs, *others
+        What the columns are, those of the best names first.
     skip_missing
-        Leave out rows with missing values in place of refusing them.
+        Leave out rows with missing values in place of refusing them. Those of a column that
+        fills them in stay.
 
     Returns
     -------
@@ -47,13 +46,14 @@ def choose_inputs(
     --------
     >>> import pandas
     >>> frame = pandas.DataFrame({"dose": [0.5], "age": [31]})
-    >>> list(choose_inputs(frame, "people.csv", 2, ("age", "dose")))
+    >>> list(choose_inputs(frame, "people.csv", Inputs.of(["age", "dose"])))
     ['age', 'dose']
     """
-    names = matching_names(frame, *candidates)
+    known = [one.table_features if one.named else None for one in (inputs, *others)]
+    names = matching_names(frame, *known)
     if names is None:
-        if len(frame.columns) != n_features:
-            raise _wrong_width(frame, source, n_features)
+        if len(frame.columns) != len(inputs.table_features):
+            raise _wrong_width(frame, source, len(inputs.table_features))
         needed = list(frame.columns)
     else:
         needed = _needed(frame, source, names)
@@ -62,7 +62,16 @@ def choose_inputs(
     chosen = frame[needed]
     plain = [name for name in needed if names is None or name in set(names)]
     _check_numbers(chosen, plain, source)
-    return _without_missing(chosen, source, skip_missing)
+    if names is None and inputs.has_holes:  # by position, the columns themselves fill them in
+        return chosen
+    filled = {name for one in (inputs, *others) for name in _filled(one)}
+    return _without_missing(chosen, source, skip_missing, filled)
+
+
+def _filled(inputs: Inputs) -> list[str]:
+    """List the columns whose missing values are filled in, or are no level."""
+    own = [c.name for c in inputs.columns if c.rest is not None or (c.hole and not c.marks)]
+    return [*own, *(name for imputer in inputs.imputers for name in imputer.columns)]
 
 
 def _needed(frame: pd.DataFrame, source: str, names: Sequence[str]) -> list[str]:
@@ -139,8 +148,11 @@ def _strange_value(column: pd.Series, name: str) -> str:
     return f"{name!r} (row {strange[0] + 1}: {str(column.iloc[strange[0]])[:40]!r})"
 
 
-def _without_missing(frame: pd.DataFrame, source: str, skip: bool) -> pd.DataFrame:
+def _without_missing(
+    frame: pd.DataFrame, source: str, skip: bool, filled: set[str]
+) -> pd.DataFrame:
     missing = frame.isna() | frame.isin([np.inf, -np.inf])
+    missing[[name for name in frame.columns if name in filled]] = False
     rows = np.flatnonzero(missing.any(axis=1))
     if not len(rows):
         return frame

@@ -14,6 +14,7 @@ from nn2poly.cli.extras import missing_library
 from nn2poly.cli.pt2 import load_pt2
 from nn2poly.cli.trusted import LOADERS, open_trusted
 from nn2poly.errors import NN2PolyError, StorageError, UnsupportedModelError
+from nn2poly.files import check_archive
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 
@@ -126,6 +127,7 @@ def load_skops(path: Path) -> Any:
     """
     import skops.io
 
+    check_archive(path)
     found = set(skops.io.get_untrusted_types(file=path))
     if strange := sorted(found - set(SAFE_TYPES)):
         raise UnsupportedModelError(

@@ -50,6 +50,14 @@ Trust = Annotated[
     typer.Option("--trust", help="Open a model file that can run code; only if you trust it."),
 ]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold",
+        metavar="P",
+        help="Of two classes: the probability of the second from which on it is chosen.",
+    ),
+]
 OutputName = Annotated[
     str | None, typer.Option("--output-name", metavar="NAME", help="Which output; default: all.")
 ]

@@ -21,7 +21,6 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Region
 from nn2poly.inputs import level_text
-from nn2poly.links import labels
 from nn2poly.network.network import Network
 from nn2poly.tables import Table
 
@@ -88,10 +87,8 @@ def load_inputs(
 ) -> tuple[pd.DataFrame, pd.Series | None]:
     """Read the columns of a polynomial's features, and the target of the same rows."""
     frame, target = read_table(data, table)
-    names = None if network is None else network.feature_names
-    X = choose_inputs(
-        frame, data, poly.n_features, poly.feature_names, names, skip_missing=table.skip_missing
-    )
+    others = () if network is None else (network.inputs,)
+    X = choose_inputs(frame, data, poly.inputs, *others, skip_missing=table.skip_missing)
     return X, None if target is None else target.loc[X.index]
 
 
@@ -108,8 +105,8 @@ def target_scores(
         return None
     guesses = [np.asarray(network.predict(X)), np.asarray(poly.predict(X))]
     guesses = [raw.reshape(len(raw), -1) for raw in guesses]
-    if network.link != "identity":
-        chosen = [labels(raw, network.link, network.classes) for raw in guesses]
+    if poly.link != "identity":
+        chosen = [poly.outputs.labels(raw) for raw in guesses]
         truth = np.array([level_text(value) for value in target.tolist()])
         if chosen[0].ndim != 1:
             return None
@@ -123,6 +120,14 @@ def target_scores(
         return None
     r2 = [1 - float(np.sum((truth - raw[:, 0]) ** 2)) / spread for raw in guesses]
     return {"measure": "R2", "network": r2[0], "polynomial": r2[1]}
+
+
+def known_labels(poly: Explicit, target: pd.Series | None) -> pd.Series | None:
+    """Give the target where it holds classes of a classifier, for its card."""
+    if target is None or poly.link == "identity" or (poly.link == "sigmoid" and poly.n_outputs > 1):
+        return None
+    classes = {level_text(c) for c in poly.classes or range(max(2, poly.n_outputs))}
+    return target if {level_text(value) for value in target.tolist()} <= classes else None
 
 
 def scores_text(scores: dict[str, Any] | None, name: str | None) -> tuple[str, ...]:
@@ -156,6 +161,7 @@ def describe(poly: Explicit) -> dict[str, Any]:
         "outputs": list(poly.output_names),
         "classes": None if poly.classes is None else list(poly.classes),
         "link": poly.link,
+        "threshold": poly.outputs.threshold,
         "bounds": poly.inputs.bounds(),
     }
 

@@ -12,7 +12,7 @@ from nn2poly.arguments import plural
 from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
-from nn2poly.cli.options import DataOption, Force, PolyArgument, TableOptions
+from nn2poly.cli.options import DataOption, Force, PolyArgument, TableOptions, Threshold
 from nn2poly.cli.polynomials import load_polynomial
 from nn2poly.cli.tablefiles import read_table
 from nn2poly.cli.targets import check_target
@@ -52,7 +52,8 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Probabilities of the classes, P(class).")
     ] = False,
-    label: Annotated[bool, typer.Option("--label", help="The most probable class.")] = False,
+    label: Annotated[bool, typer.Option("--label", help="The class that is chosen.")] = False,
+    threshold: Threshold = None,
     rule: Annotated[
         bool, typer.Option("--rule", help="The region of each row, and its rule in words.")
     ] = False,
@@ -80,12 +81,13 @@ def predict(
     with progress(3) as step:
         step("reading the polynomial")
         polynomial = load_polynomial(poly)
+        if threshold is not None:
+            polynomial = polynomial.with_threshold(threshold)
         step("reading the data")
         frame, _ = read_table(data, table)
         kept = _kept(frame, list(dict.fromkeys(keep or ())))
         inputs = frame.drop(columns=[c for c in kept if c not in polynomial.feature_names])
-        names, skip = polynomial.feature_names, table.skip_missing
-        X = choose_inputs(inputs, data, polynomial.n_features, names, skip_missing=skip)
+        X = choose_inputs(inputs, data, polynomial.inputs, skip_missing=table.skip_missing)
         step("predicting")
         result = _beside(kept, _predictions(polynomial, X, proba, label, rule))
     columns = list(result.columns)
@@ -96,7 +98,7 @@ def predict(
         line = f"Wrote {output}: {plural(len(result), 'row')}, columns {', '.join(columns)}."
         return Answer({**found, "file": str(output)}, (line,))
     rows = result.astype(object).where(result.notna(), None).to_numpy().tolist()
-    return Answer({**found, "rows": rows}, raw=result.to_csv(index=False, lineterminator="\n"))
+    return Answer({**found, "rows": rows}, raw=_csv(result))
 
 
 def _kept(frame: pd.DataFrame, keep: list[str]) -> pd.DataFrame:
@@ -153,9 +155,29 @@ def _classes(poly: Explicit, count: int) -> list[str]:
     return [f"P({name})" for name in classes]
 
 
+def _csv(frame: pd.DataFrame) -> str:
+    """Write CSV in which no header and no text is a formula to a spreadsheet."""
+    texts = frame.select_dtypes(include=["object", "string", "category"]).columns
+    safe = frame.assign(**{name: frame[name].map(_no_formula) for name in texts})
+    safe.columns = [_no_formula(name) for name in safe.columns]
+    text: str = safe.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def _no_formula(value: Any) -> Any:
+    """Put an apostrophe before text that a spreadsheet would run; numbers stay."""
+    if not isinstance(value, str) or value[:1] not in ("=", "+", "-", "@", "\t", "\r"):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
 def _write(frame: pd.DataFrame, path: Path) -> None:
     if path.suffix.lower() == ".csv":
-        frame.to_csv(path, index=False, lineterminator="\n")
+        path.write_text(_csv(frame), encoding="utf-8", newline="")
     elif path.suffix.lower() == ".parquet":
         frame.to_parquet(path, index=False)
     else:

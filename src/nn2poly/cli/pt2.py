@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import zipfile
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from typing import Any
 
 from nn2poly.arguments import listed
 from nn2poly.errors import UnsupportedModelError
+from nn2poly.files import check_archive
 
 WEIGHTS = "data/weights/model_weights_config.json"
 CONSTANTS = "data/constants/model_constants_config.json"
@@ -48,6 +50,7 @@ def clean_archive(path: Path) -> io.BytesIO:
     zipfile.BadZipFile, ValueError, KeyError
         When it is no such archive, or damaged.
     """
+    check_archive(path)
     with zipfile.ZipFile(path) as archive:
         names = [name.partition("/")[2] for name in archive.namelist()]
         if strange := [name for name in names if name not in KNOWN and not PLAIN.fullmatch(name)]:
@@ -56,7 +59,7 @@ def clean_archive(path: Path) -> io.BytesIO:
             raise _refusal(path, "two members of the same name")
         members = dict(zip(names, map(archive.read, archive.namelist()), strict=True))
     for name in (WEIGHTS, CONSTANTS):
-        _check_tensors(json.loads(members[name]), path)
+        _check_tensors(json.loads(members[name]), name.rpartition("/")[0], members, path)
     program = json.loads(members[PROGRAM])
     _check_program(program, path)
     if "guards_code" in program:  # checks of example inputs, as Python code
@@ -89,9 +92,15 @@ def load_pt2(path: Path) -> Any:
     return torch.export.load(clean_archive(path))
 
 
-def _check_tensors(config: Any, path: Path) -> None:
+def _check_tensors(config: Any, folder: str, members: dict[str, bytes], path: Path) -> None:
     if pickled := [name for name, part in config["config"].items() if part["use_pickle"]]:
         raise _refusal(path, f"pickled tensors: {listed(pickled)}")
+    for name, part in config["config"].items():
+        stored = len(members[f"{folder}/{part['path_name']}"])
+        sizes = [size["as_int"] for size in part["tensor_meta"]["sizes"]]
+        # Each number takes a byte or more; with strides of 0 one could stand for millions.
+        if any(type(size) is not int or size < 0 for size in sizes) or math.prod(sizes) > stored:
+            raise _refusal(path, f"{name!r} of sizes {sizes} in {stored:,} bytes")
 
 
 def _check_program(program: Any, path: Path) -> None:

@@ -10,7 +10,15 @@ import typer
 import nn2poly as n2p
 from nn2poly.cli.command import Answer, command
 from nn2poly.cli.console import progress
-from nn2poly.cli.options import DataOption, Force, ModelOption, PolyArgument, TableOptions, Trust
+from nn2poly.cli.options import (
+    DataOption,
+    Force,
+    ModelOption,
+    PolyArgument,
+    TableOptions,
+    Threshold,
+    Trust,
+)
 from nn2poly.cli.polynomials import load_case
 from nn2poly.cli.targets import check_target
 from nn2poly.memory import human_bytes
@@ -37,6 +45,7 @@ def report(
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Title of the page.")
     ] = None,
+    threshold: Threshold = None,
     trust: Trust = False,
     force: Force = False,
 ) -> Answer:
@@ -50,7 +59,9 @@ def report(
         case = load_case(poly, model, data, table, trust=trust, step=step)
         step("writing the page")
         formula: Any = case.poly
-        n2p.report(formula, case.network, case.X, case.target, output, title=title)
+        n2p.report(
+            formula, case.network, case.X, case.target, output, title=title, threshold=threshold
+        )
     size = output.stat().st_size
     line = (
         f"Wrote {output} ({human_bytes(size)}), about {len(case.X):,} rows; open it in a browser."

@@ -10,6 +10,7 @@ from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.splitting import grow_tree
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.sampling import evenly
 from nn2poly.verdicts import USEFUL, Closer, Smaller
 
 # Regions are looked for where R² is below `USEFUL`, on as many rows of the sample at least, with as
@@ -49,7 +50,8 @@ class _Judge:
     """Measures formulas on rows of the card: what it finds is told, and chooses nothing."""
 
     def __init__(self, problem: Problem) -> None:
-        self.X: FloatArray = problem.summary.held_out[:JUDGED_ROWS]
+        X = problem.summary.held_out
+        self.X: FloatArray = X[evenly(len(X), JUDGED_ROWS)]
         self.truth = problem.truth(self.X)
 
     def r2(self, formula: Explicit) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.inputs import Inputs
+from nn2poly.sampling import evenly
 
 # How many of the columns of a mixed row come from elsewhere (design: 0.1), and what it weighs.
 MIXED, MIXED_WEIGHT = 0.1, 0.3
@@ -40,7 +41,7 @@ def shuffled_rows(
     """
     rng = np.random.default_rng(len(rows))
     count = min(len(rows), max(SHUFFLED_LEAST, int(share * len(rows))))
-    some = rows.some(np.arange(count))
+    some = rows.some(evenly(len(rows), count))
     X = some.X.copy()
     for places in inputs.places:
         order = rng.permutation(len(rows))[:count]
@@ -65,7 +66,7 @@ def mixed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:
         donors = rng.permutation(other)[: len(some)]
         for place in places:
             X[some, place] = rows.X[donors, place]
-    return FitRows(X, MIXED_WEIGHT * rows.weights[base], rows.fold[base], rows.index[base])
+    return replace(rows.some(base), X=X, weights=MIXED_WEIGHT * rows.weights[base])
 
 
 def weighed_down(rows: FitRows, truth: FloatArray, real: FloatArray) -> FitRows:

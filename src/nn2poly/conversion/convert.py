@@ -11,37 +11,37 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_count, check_order
-from nn2poly.assess.fidelity import make_card
+from nn2poly.assess.fidelity import JudgingRows, beyond, make_card
 from nn2poly.conversion.advice import with_advice
-from nn2poly.conversion.expand import calibrate_network, layer_shares
+from nn2poly.conversion.crossfit import FEW_ROWS, OutOfFold, is_affordable
+from nn2poly.conversion.expand import layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
-from nn2poly.conversion.input_bounds import check_bounds
-from nn2poly.conversion.option_search import (
-    BUDGETS,
-    REGIONS,
-    Point,
-    can_choose,
-    orders_within,
-    search_options,
-    smallest_close,
+from nn2poly.conversion.fitting import (
+    Chosen,
+    Task,
+    choose_order,
+    fit_formula,
+    judged_rows,
+    most_terms,
 )
-from nn2poly.conversion.order_search import Candidate, Path, best_order
+from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT
+from nn2poly.conversion.given_models import read_model
+from nn2poly.conversion.identify import identify
+from nn2poly.conversion.input_bounds import check_bounds
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem, read_problem
-from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.radius import warn_if_outside
-from nn2poly.conversion.reading import named_network
-from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine, with_deviations
-from nn2poly.conversion.refit import fit_terms
-from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
-from nn2poly.conversion.splitting import check_regions, split_regions
+from nn2poly.conversion.reading import named_network, renamed_data
+from nn2poly.conversion.refine import fold_indicators, with_deviations
+from nn2poly.conversion.splitting import check_regions
 from nn2poly.conversion.transforms import check_transforms
 from nn2poly.errors import InvalidInputError
-from nn2poly.formula.piecewise import PiecewisePolynomial
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import frame_columns, read_array
+from nn2poly.inputs import check_missing, frame_columns, read_array
 from nn2poly.network.network import Network
-from nn2poly.network.readers import read_network
+from nn2poly.network.oracle import Model, Oracle
+from nn2poly.sampling import row_keys
 
 # A Taylor centre beyond this is a mistake, and its powers would overflow.
 MAX_CENTER = 1e6
@@ -58,15 +58,21 @@ class Options(TypedDict, total=False):
     taylor_center: float
     around: npt.ArrayLike | None
     sample_weight: npt.ArrayLike | None
+    groups: npt.ArrayLike | None
     refit: bool
     target_r2: float
     binary: str | bool | Iterable[Any]
     bounded: bool | Mapping[str, tuple[float, float]]
     transforms: str | Mapping[str, str] | None
+    missing: str
     progress: bool | Callable[[str], None]
     after: str | None
     feature_names: Iterable[str] | None
     output_names: Iterable[str] | None
+    link: str | None
+    classes: Iterable[Any] | None
+    threshold: float | None
+    check: bool
     keep_layers: bool
     out: str | FilePath | None
 
@@ -103,33 +109,44 @@ def convert(
     taylor_center: float = 0.0,
     around: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
     bounded: bool | Mapping[str, tuple[float, float]] = True,
     transforms: str | Mapping[str, str] | None = None,
+    missing: str = "refuse",
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
+    link: str | None = None,
+    classes: Iterable[Any] | None = None,
+    threshold: float | None = None,
+    check: bool = True,
     keep_layers: bool = False,
     out: str | FilePath | None = None,
 ) -> Polynomial | PiecewisePolynomial:
-    """Turn a trained network into an explicit formula.
+    """Turn a trained network, or any function, into an explicit formula.
 
     Parameters
     ----------
     model
-        Anything that `read_network` reads.
+        Anything that `read_network` reads; or any other function from rows to outputs, such as
+        ``model.predict`` of a model that cannot be read. It is asked for the rows of ``data`` and
+        for others like them, in the form that ``data`` has, and the formula is fitted to what it
+        answers.
     max_order
         Highest total order Q of the terms, 2 if nothing is said; ``"auto"``, with data, for the
-        smallest order that reaches ``target_r2`` on held-out rows, of up to some thousand terms,
-        or the best of them; with ``regions="auto"`` order, regions and a budget of terms are
+        smallest order that reaches ``target_r2`` on rows kept for choices, of up to some thousand
+        terms, or the best of them; with ``regions="auto"`` order, regions and a budget of terms are
         chosen together, as `frontier` tries them. With ``max_terms`` an upper limit: 20 if
         nothing or ``"auto"`` is said, and no column has a power above 16.
     data
         A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
-        list, or a function that returns a new iterator); a batch may be a pair (X, weights).
+        list, a PyTorch loader or dataset, or a function that returns a new iterator). Of a
+        batch (X, y) the first is taken; of a dictionary the table, and the weights of its rows
+        under ``"sample_weight"``.
     method
         ``"calibrated"``: fit every activation to what it does on the data;
         ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
@@ -152,11 +169,14 @@ def convert(
         Array (p,): the point x0 of a local polynomial, in raw units.
     sample_weight
         Array (n,): weights of the rows of ``data``.
+    groups
+        Array (n,): rows that belong together (patients, days), by number or name; they are never
+        split between fitting, choosing and judging. Equal rows never are.
     refit
         Let a calibration refit each layer's weights, and at the end the terms themselves to
         the network's outputs, where that helps on rows that are left out.
     target_r2
-        Held-out R² that ``max_order="auto"`` looks for.
+        R² that ``max_order="auto"`` looks for, on rows that the card is not judged on.
     binary
         With data: features with two values are written as 0/1 indicators u, for which u² = u,
         and products of two levels of one factor (one-hot columns) vanish, which makes the
@@ -171,6 +191,9 @@ def convert(
         With data and bounds: columns that enter as ``"log"``, ``"log1p"`` or ``"rank"`` (among
         the sample's quantiles), by name; or ``"auto"`` to choose for each column what helps on
         rows left out. The outputs alone are fitted then, not the layers.
+    missing
+        What becomes of rows with a missing value that no imputer of the model fills in:
+        ``"refuse"`` says which, ``"skip"`` leaves them out.
     progress
         True to show on standard error what a long conversion is doing; or a function that
         takes each line.
@@ -178,6 +201,17 @@ def convert(
         Of a scikit-learn pipeline: convert what comes after the step of this name.
     feature_names, output_names
         Names, when the model and the data bring none or others are wanted.
+    link, classes
+        Of a classifier whose model gives logits, as those of PyTorch and Keras mostly do:
+        ``"sigmoid"`` (one output for two classes, or one per label) or ``"softmax"``, and the
+        classes in the order of the outputs. A function that gives probabilities is fitted
+        before this link.
+    threshold
+        Of a classifier of two classes: the probability of the second from which on it is
+        chosen; labels, card and report then speak of that threshold.
+    check
+        Compare the network that was read with the model itself, on up to 200 rows of ``data`` (or
+        some around the origin), and refuse one that gives other outputs; of a function, ask twice.
     keep_layers
         Also keep every neuron's input and output polynomial, in ``.layers``.
     out
@@ -208,18 +242,27 @@ def convert(
     order = 2 if max_order is None and max_terms is None else max_order
     chosen = _choose(method, data, around)
     limit = _check_order("auto" if order is None else order)
-    task = _Task(limit, chosen, refit, target_r2, progress)
     wanted, asked = check_regions(regions), check_transforms(transforms)
+    budget = None if max_terms is None else check_count(max_terms, where="max_terms")
+    target = _check_target(target_r2) if chosen == "calibrated" else target_r2
+    task = Task(limit, chosen, refit, target, progress, wanted, budget)
     fits = {"max_terms": max_terms, "regions": wanted if wanted != 1 else None, "transforms": asked}
     for name in [name for name, value in fits.items() if value is not None]:
         _check_fitted(name, task, keep_layers=keep_layers, out=out)
-    budget = None if max_terms is None else check_count(max_terms, where="max_terms")
     is_held, bounds = check_bounds(bounded)
     if bounds and task.method != "calibrated":
         raise _needs_data("Only a calibration holds columns at bounds.")
     if asked is not None:
         _check_transformable(task, bounded=is_held)
-    network = named_network(read_network(model, after=after), data, feature_names, output_names)
+    found_model = read_model(model, data, after=after, link=link, classes=classes, check=check)
+    if isinstance(found_model, Oracle):
+        _check_function(task, keep_layers=keep_layers, out=out)
+    names = _tuple(feature_names)
+    data = renamed_data(found_model, data, names)
+    network = named_network(found_model, data, names, output_names)
+    if threshold is not None:
+        network = replace(network, outputs=network.outputs.declared(threshold=threshold))
+    skip = check_missing(missing)
     problem = None
     if data is not None:
         task.report("reading the sample")
@@ -230,34 +273,37 @@ def convert(
             data,
             sample_weight,
             folded,
+            groups=groups,
             bounded=held,
             bounds=bounds,
             transforms=asked,
+            hold_out_from=_hold_out_from(task, network),
+            skip_missing=skip,
         )
         network = problem.network
-    elif sample_weight is not None:
-        raise _needs_data("Only a calibration can use sample weights.")
-    if problem is None or task.method != "calibrated":
+    else:
+        _check_no_rows(sample_weight, groups)
+    if isinstance(network, Network) and (problem is None or task.method != "calibrated"):
         pnet = _expanded(task, network, taylor_order, taylor_center, around)
         poly = _written(pnet, problem, task, keep_layers=keep_layers, out=out)
-        return poly if problem is None or out is not None else with_deviations(poly, problem)
-    both_open = not task.order and wanted == "auto" and budget is None
-    if both_open and task.refit and can_choose(problem):
-        point = _best_option(task, problem)
-        task, budget, wanted = replace(task, order=point.order), point.max_terms, point.regions
-    if budget is not None:
-        return _measured(_sparse(problem, budget, task), problem, task, wanted)
-    if asked is not None and problem.is_transformed:
-        poly, path = _transformed(task, problem)
-        return _measured(poly, problem, task, wanted, path)
-    found, path = _calibrated(task, problem)
-    if out is not None:
-        pnet = _with_card(found.refined, problem, task, path, found.calibrated)
+        if problem is None or out is not None:
+            return poly
+        return with_deviations(identify(poly, problem), problem)
+    if problem is None:
+        raise _needs_data("A function is fitted to a sample.")
+    looked = choose_order(task, problem)
+    found = fit_formula(replace(task, order=looked.order), problem)
+    measure = _Measure(task, problem, looked, judged_rows(task, problem, looked))
+    formula, calibration = found.formula, found.calibration
+    if out is not None and calibration is not None:
+        pnet = measure.with_card(calibration.refined, calibration.calibrated)
         return pnet.expand(out=out, progress=progress, keep_layers=keep_layers)
-    formula = found.formula
-    if keep_layers or formula is None:
-        formula = _written(found.refined, problem, task, keep_layers=keep_layers)
-    return _measured(formula, problem, task, wanted, path, found.calibrated)
+    if calibration is not None and (keep_layers or formula is None):
+        written = _written(calibration.refined, problem, task, keep_layers=keep_layers)
+        formula = identify(written, problem)
+    if formula is None:
+        raise AssertionError("nothing was fitted")
+    return measure.whole(formula, None if calibration is None else calibration.calibrated)
 
 
 def polynomial_network(
@@ -270,6 +316,7 @@ def polynomial_network(
     taylor_center: float = 0.0,
     around: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
     refit: bool = True,
     target_r2: float = 0.99,
     binary: str | bool | Iterable[Any] = "auto",
@@ -278,6 +325,7 @@ def polynomial_network(
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
+    check: bool = True,
 ) -> PolynomialNetwork:
     """Turn a trained network into its polynomial in factored form; see `convert`.
 
@@ -293,38 +341,56 @@ def polynomial_network(
     >>> n2p.polynomial_network(net, 3).coefficient((2,))
     1.0
     """
-    task = _Task(_check_order(max_order), _choose(method, data, around), refit, target_r2, progress)
-    network = named_network(read_network(model, after=after), data, feature_names, output_names)
+    chosen = _choose(method, data, around)
+    target = _check_target(target_r2) if chosen == "calibrated" else target_r2
+    task = Task(_check_order(max_order), chosen, refit, target, progress)
+    found_model = read_model(model, data, after=after, check=check)
+    if isinstance(found_model, Oracle):
+        raise InvalidInputError(
+            "A function has no layers, so there is no polynomial in factored form.",
+            where="model",
+            expected="a model that read_network reads",
+            found=type(model).__name__,
+            remedy="use convert(function, max_order, data=X)",
+        )
+    names = _tuple(feature_names)
+    data = renamed_data(found_model, data, names)
+    network = named_network(found_model, data, names, output_names)
     problem = None
     if task.method == "calibrated":
         task.report("reading the sample")
         held, bounds = check_bounds(bounded)
-        problem = read_problem(network, data, sample_weight, binary, bounded=held, bounds=bounds)
-    elif sample_weight is not None:
-        raise _needs_data("Only a calibration can use sample weights.")
+        problem = read_problem(
+            network,
+            data,
+            sample_weight,
+            binary,
+            groups=groups,
+            bounded=held,
+            bounds=bounds,
+            hold_out_from=_hold_out_from(task, network),
+        )
+    else:
+        _check_no_rows(sample_weight, groups)
     if problem is None:
         return _expanded(task, network, taylor_order, taylor_center, around)
-    found, path = _calibrated(task, problem)
-    return _with_card(found.refined, problem, task, path)
+    order = choose_order(task, problem)
+    found = fit_formula(replace(task, order=order.order), problem).calibration
+    if found is None:
+        raise AssertionError("nothing was calibrated")
+    measure = _Measure(task, problem, order, judged_rows(task, problem, order))
+    return measure.with_card(found.refined, found.refined)
 
 
-@dataclass(frozen=True)
-class _Task:
-    """What is wanted, checked: the order (0 for one to be looked for), the method, the options."""
-
-    order: int
-    method: str
-    refit: bool
-    target_r2: float
-    progress: bool | Callable[[str], None]
-
-    def report(self, text: str) -> None:
-        """Say what a long conversion is doing."""
-        progress_reporter(self.progress)(text)
+def _hold_out_from(task: Task, network: Model) -> int:
+    """Give the rows from which on some are kept for the card: fewer are cross-fitted."""
+    if is_affordable(network, most_terms(task, network.n_features)):
+        return FEW_ROWS
+    return MIN_ROWS_TO_HOLD_OUT
 
 
 def _expanded(
-    task: _Task,
+    task: Task,
     network: Network,
     taylor_order: int | Sequence[int],
     taylor_center: float,
@@ -344,24 +410,10 @@ def _expanded(
     return PolynomialNetwork(network, expansions, task.order, task.method)
 
 
-def _calibrated(task: _Task, problem: Problem) -> tuple[Candidate, Path]:
-    """Calibrate and refine, at the order that is wanted or at one to be looked for."""
-    target = _check_target(task.target_r2)
-
-    def fit(order: int) -> Candidate:
-        pnet = calibrate_network(problem, order, refit=task.refit, report=task.report)
-        if not task.refit or pnet.n_terms > MAX_WRITTEN:
-            return Candidate(pnet, pnet, None)
-        task.report("refitting the terms")
-        return Candidate(pnet, *refine(pnet, problem))
-
-    return (fit(task.order), ()) if task.order else best_order(fit, problem, target)
-
-
 def _written(
     pnet: PolynomialNetwork,
     problem: Problem | None,
-    task: _Task,
+    task: Task,
     *,
     keep_layers: bool,
     out: str | FilePath | None = None,
@@ -374,74 +426,80 @@ def _written(
 _Fitted = TypeVar("_Fitted", Polynomial, PiecewisePolynomial, PolynomialNetwork)
 
 
-def _with_card(
-    fitted: _Fitted,
-    problem: Problem | None,
-    task: _Task,
-    path: Path,
-    pnet: PolynomialNetwork | None = None,
-) -> _Fitted:
-    """Measure the fidelity of a calibration on the held-out rows."""
-    if problem is None or task.method != "calibrated":
-        return fitted
-    task.report("measuring the fidelity")
-    layers = pnet if isinstance(pnet, PolynomialNetwork) else fitted
-    card = make_card(
-        problem.network,
-        fitted,
-        problem.summary.held_out,
-        held_out=problem.sample.hold_out,
-        per_layer=layer_shares(problem, layers) if isinstance(layers, PolynomialNetwork) else (),
-        path=path,
-        target_r2=None if task.order else task.target_r2,
-        row_numbers=problem.summary.held_out_numbers,
-    )
-    return replace(fitted, card=card)
+@dataclass(frozen=True)
+class _Measure:
+    """Measures the fidelity: on the held-out rows, or on all by formulas that did not see them."""
+
+    task: Task
+    problem: Problem
+    order: Chosen
+    out_of_fold: OutOfFold | None
+
+    def with_card(self, fitted: _Fitted, pnet: PolynomialNetwork | None) -> _Fitted:
+        """Give a formula its card; ``pnet`` tells where the error enters."""
+        problem, task = self.problem, self.task
+        task.report("measuring the fidelity")
+        found, summary = self.out_of_fold, problem.summary
+        rows = _judging_rows(problem) if found is None else _all_rows(found)
+        card = make_card(
+            problem.network,
+            fitted,
+            rows.X,
+            rows=rows,
+            by_order=None if found is None else found.by_order,
+            n_folds=0 if found is None else found.n_folds,
+            held_out=problem.sample.hold_out or found is not None,
+            outside=beyond(rows.X, summary.low, summary.high) if found is None else found.outside,
+            per_layer=() if pnet is None else layer_shares(problem, pnet),
+            path=self.order.path,
+            target_r2=None if task.order or not self.order.path else task.target_r2,
+        )
+        return replace(fitted, card=card)
+
+    def whole(
+        self, formula: Explicit, pnet: PolynomialNetwork | None
+    ) -> Polynomial | PiecewisePolynomial:
+        """Give a written formula its card, and what else is told of it."""
+        if isinstance(formula, PiecewisePolynomial):
+            return self.with_card(formula, pnet)
+        measured = with_deviations(self.with_card(formula, pnet), self.problem)
+        # Where regions were wanted, none helped: there is nothing closer to look for. A formula
+        # that was judged by folds has seen all rows: none are left to judge others on.
+        if self.task.regions != 1 or self.out_of_fold is not None:
+            return measured
+        return with_advice(measured, self.problem)
 
 
-def _measured(
-    poly: Polynomial,
-    problem: Problem,
-    task: _Task,
-    regions: int | str,
-    path: Path = (),
-    pnet: PolynomialNetwork | None = None,
-) -> Polynomial | PiecewisePolynomial:
-    """Split into regions where they are wanted, and measure the fidelity."""
-    if regions != 1:
-        task.report("looking for regions")
-        pieces = split_regions(poly, problem, regions, task.target_r2)
-        if isinstance(pieces, PiecewisePolynomial):
-            return _with_card(pieces, problem, task, path, pnet)
-    measured = with_deviations(_with_card(poly, problem, task, path, pnet), problem)
-    # Where regions were wanted, none helped: there is nothing closer to look for.
-    return with_advice(measured, problem) if regions == 1 else measured
+def _judging_rows(problem: Problem) -> JudgingRows:
+    summary = problem.summary
+    keys = row_keys(summary.held_out_units[:, None])
+    return JudgingRows(summary.held_out, summary.held_out_weights, keys, summary.held_out_numbers)
 
 
-def _best_option(task: _Task, problem: Problem) -> Point:
-    """Choose order, regions and budget of terms together, on rows kept for choices."""
-    target, orders = _check_target(task.target_r2), orders_within(problem.network.n_features)
-    return smallest_close(search_options(problem, orders, REGIONS, BUDGETS, task.report), target)
+def _all_rows(found: OutOfFold) -> JudgingRows:
+    rows = found.rows
+    return JudgingRows(rows.X, rows.weights, row_keys(rows.number[:, None]), rows.index)
 
 
-def _sparse(problem: Problem, max_terms: int, task: _Task) -> Polynomial:
-    """Fit a budget of terms to the outputs."""
-    task.report("choosing the terms")
-    return sparse_polynomial(problem, max_terms, task.order or MAX_ORDER)
+def _check_function(task: Task, *, keep_layers: bool, out: str | FilePath | None) -> None:
+    """Refuse what only layers can give."""
+    found = {
+        f"method={task.method!r}": task.method != "calibrated",
+        "refit=False": not task.refit,
+        "keep_layers=True": keep_layers,
+        f"out={str(out)!r}": out is not None,
+    }
+    for option in [option for option, given in found.items() if given]:
+        raise InvalidInputError(
+            "A function has no layers: its outputs are fitted, on data, in memory.",
+            where=option.partition("=")[0],
+            found=option,
+            remedy=f"leave {option.partition('=')[0]} out"
+            + ("; save the formula afterwards" if option.startswith("out") else ""),
+        )
 
 
-def _transformed(task: _Task, problem: Problem) -> tuple[Polynomial, Path]:
-    """Fit the terms of transformed columns, of the order that is wanted or of one looked for."""
-    target = _check_target(task.target_r2)
-
-    def fit(order: int) -> Polynomial:
-        task.report(f"fitting order {order}")
-        return fit_terms(problem, order)
-
-    return (fit(task.order), ()) if task.order else best_order(fit, problem, target)
-
-
-def _check_transformable(task: _Task, *, bounded: bool) -> None:
+def _check_transformable(task: Task, *, bounded: bool) -> None:
     """Refuse transforms without bounds, or without a fit."""
     if bounded and task.refit:
         return
@@ -455,7 +513,7 @@ def _check_transformable(task: _Task, *, bounded: bool) -> None:
     )
 
 
-def _check_fitted(name: str, task: _Task, *, keep_layers: bool, out: str | FilePath | None) -> None:
+def _check_fitted(name: str, task: Task, *, keep_layers: bool, out: str | FilePath | None) -> None:
     """Refuse what is fitted to a sample without one, or beside what it cannot be used with."""
     if task.method != "calibrated":
         raise _needs_data(f"{name}= goes by what a sample shows.")
@@ -467,6 +525,11 @@ def _check_fitted(name: str, task: _Task, *, keep_layers: bool, out: str | FileP
             found="keep_layers=True" if keep_layers else f"out={str(out)!r}",
             remedy=f"leave {name} out, or save the formula afterwards",
         )
+
+
+def _tuple(names: Iterable[str] | None) -> Iterable[str] | None:
+    """Keep names that may be an iterator, which is read more than once; one text is no list."""
+    return names if names is None or isinstance(names, str) else tuple(names)
 
 
 def _check_target(target_r2: float) -> float:
@@ -496,6 +559,13 @@ def _choose(method: str, data: Any, around: npt.ArrayLike | None) -> str:
     if chosen == "calibrated" and data is None:
         raise _needs_data("A calibration needs a sample of inputs.")
     return chosen
+
+
+def _check_no_rows(sample_weight: npt.ArrayLike | None, groups: npt.ArrayLike | None) -> None:
+    if sample_weight is not None:
+        raise _needs_data("Only a calibration can use sample weights.")
+    if groups is not None:
+        raise _needs_data("Only a calibration can use groups of rows.")
 
 
 def _needs_data(what: str) -> InvalidInputError:

@@ -9,9 +9,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, Rows, chunks
+from nn2poly.conversion.folds import (
+    FEW_UNITS,
+    LocalSample,
+    Numbering,
+    Rows,
+    chunks,
+    local_sample,
+    numbering,
+)
 from nn2poly.errors import InvalidInputError
-from nn2poly.network.network import Network
+from nn2poly.network.oracle import Model
+from nn2poly.sampling import row_keys
 from nn2poly.streams import dask_parts
 
 T = TypeVar("T")
@@ -34,18 +43,21 @@ class DaskSample:
         Tells how a table is checked.
     hold_out
         Some rows are kept for the card.
+    numbers
+        How rows are numbered.
     """
 
     parts: tuple[Any, ...]
     begins: tuple[int, ...]
-    network: Network
+    network: Model
     hold_out: bool
+    numbers: Numbering
 
     def over(self, work: Callable[[Rows], T], merge: Callable[[T, T], T]) -> T:
         """Do the work on every part where it is, and merge the results in order."""
         import dask
 
-        plan = dask.delayed((self.network, self.hold_out, work), traverse=False)
+        plan = dask.delayed((self.network, self.hold_out, self.numbers, work), traverse=False)
         on_part, merged = dask.delayed(_on_part), dask.delayed(_merged)
         tasks = [on_part(p, b, plan) for p, b in zip(self.parts, self.begins, strict=True)]
         while len(tasks) > 1:
@@ -55,8 +67,8 @@ class DaskSample:
         return result
 
 
-def dask_sample(data: Any, network: Network) -> DaskSample:
-    """Count the rows of every part; parts without rows are left out."""
+def dask_sample(data: Any, network: Model, hold_out_from: int) -> DaskSample | LocalSample:
+    """Count the rows of every part; parts without rows are left out, few rows come here."""
     import dask
 
     parts = dask_parts(data)
@@ -65,18 +77,24 @@ def dask_sample(data: Any, network: Network) -> DaskSample:
     if not filled:
         raise InvalidInputError("The data are empty.", where="data", found="no rows")
     begins = np.cumsum([0, *(size for _, size in filled)]).tolist()
-    enough = begins[-1] >= MIN_ROWS_TO_HOLD_OUT
-    return DaskSample(tuple(part for part, _ in filled), tuple(begins[:-1]), network, enough)
+    if begins[-1] < FEW_UNITS:
+        tables = dask.compute(*(part for part, _ in filled))
+        where = ((t, f"data, from row {b}") for t, b in zip(tables, begins, strict=False))
+        X = np.concatenate([network.check_data(table, where=place) for table, place in where])
+        return local_sample(X, np.ones(len(X)), row_keys(X), hold_out_from=hold_out_from)
+    first = network.check_data(dask.compute(filled[0][0])[0], where="data, from row 0")
+    whole = tuple(part for part, _ in filled)
+    return DaskSample(whole, tuple(begins[:-1]), network, True, numbering(first))
 
 
-def _on_part(part: Any, begin: int, plan: tuple[Network, bool, Callable[[Rows], T]]) -> T:
-    network, hold_out, work = plan
+def _on_part(part: Any, begin: int, plan: tuple[Model, bool, Numbering, Callable[[Rows], T]]) -> T:
+    network, hold_out, numbers, work = plan
     X = network.check_data(part, where=f"data, from row {begin}")
 
     def batches() -> Iterator[tuple[FloatArray, FloatArray]]:
         return chunks(X, np.ones(len(X)))
 
-    return work(Rows(batches, hold_out, begin))
+    return work(Rows(batches, hold_out, begin, numbers))
 
 
 def _merged(merge: Callable[[T, T], T], results: list[T]) -> T:

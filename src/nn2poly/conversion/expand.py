@@ -13,6 +13,7 @@ from nn2poly.conversion.progress import Report
 from nn2poly.conversion.quadratic import add_quadratic
 from nn2poly.conversion.summary import Summary
 from nn2poly.errors import InvalidInputError
+from nn2poly.sampling import evenly
 
 # Rows on which the share of each layer in the error is measured: good to some percent.
 LAYER_ROWS = 250
@@ -38,7 +39,8 @@ def layer_shares(problem: Problem, pnet: PolynomialNetwork) -> tuple[float, ...]
     one more polynomial layer adds to the squared error is its share.
     """
     network = problem.working
-    z = network.to_working(problem.summary.held_out[:LAYER_ROWS])
+    X = problem.summary.held_out
+    z = network.to_working(X[evenly(len(X), LAYER_ROWS)])
     truth = network.outputs_by_layer(z)
     inputs = [np.zeros((1, z.shape[1])), z]
     layers = walk(pnet.network, pnet.expansions, inputs, pnet.max_order, ray_powers)

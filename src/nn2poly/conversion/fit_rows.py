@@ -10,10 +10,10 @@ import numpy as np
 
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.folds import FOLDS, Rows, Sample
+from nn2poly.sampling import hashed
 
-# An irrational step of its own: the golden ratio tells the folds, this one which rows are kept
-# (1 / plastic number, the second axis of Roberts' R2 sequence).
-STEP = 0.7548776662466927
+# A seed of its own: other hashes tell the folds.
+SEED = 1
 
 
 @dataclass(frozen=True)
@@ -25,33 +25,42 @@ class FitRows:
     X
         Array (n, p) of raw features.
     weights, fold, index
-        Arrays (n,): weight, number of the fold, and number of the row in the data.
+        Arrays (n,): weight, number of the fold, and place of the row in the data.
+    number
+        Array (n,): the numbers that rows are split by; equal for those that belong together.
     """
 
     X: FloatArray
     weights: FloatArray
     fold: IntArray
     index: IntArray
+    number: FloatArray
 
     def __len__(self) -> int:
         return len(self.X)
 
     def some(self, chosen: BoolArray | IntArray) -> FitRows:
         """Choose rows."""
-        return FitRows(self.X[chosen], self.weights[chosen], self.fold[chosen], self.index[chosen])
+        return FitRows(
+            self.X[chosen],
+            self.weights[chosen],
+            self.fold[chosen],
+            self.index[chosen],
+            self.number[chosen],
+        )
 
 
 def stacked(parts: Sequence[FitRows]) -> FitRows:
     """Put rows below each other."""
-    fields = zip(*((r.X, r.weights, r.fold, r.index) for r in parts), strict=True)
+    fields = zip(*((r.X, r.weights, r.fold, r.index, r.number) for r in parts), strict=True)
     return FitRows(*map(np.concatenate, fields))
 
 
 def gather_rows(sample: Sample, most: int) -> FitRows:
     """Gather at most ``most`` of the rows to fit.
 
-    Kept are the rows whose number frac(i·STEP) is below the largest power of ½ that leaves at
-    most so many: the same rows however the data are cut into parts.
+    Kept are the rows of which the hash of their place is below the largest power of ½ that
+    leaves at most so many: the same rows however the data are cut into parts.
     """
     rows: FitRows = sample.over(partial(_gather, most=most), partial(_merge, most=most))[0]
     return rows.some(np.argsort(rows.index))
@@ -59,10 +68,10 @@ def gather_rows(sample: Sample, most: int) -> FitRows:
 
 def _gather(rows: Rows, most: int) -> tuple[FitRows, float]:
     none = np.zeros(0, dtype=np.intp)
-    kept = FitRows(np.zeros((0, 0)), np.zeros(0), none, none), 1.0
+    kept = FitRows(np.zeros((0, 0)), np.zeros(0), none, none, np.zeros(0)), 1.0
     for batch in rows.to_fit():
         fold = np.repeat(np.arange(FOLDS), np.diff(batch.ends))
-        here = FitRows(batch.X, batch.weights, fold, batch.index), 1.0
+        here = FitRows(batch.X, batch.weights, fold, batch.index, batch.number), 1.0
         kept = _merge(kept, here, most)
     return kept
 
@@ -76,7 +85,7 @@ def _merge(
     if not filled:
         return one
     rows = stacked(filled)
-    numbers = (rows.index * STEP) % 1.0
+    numbers = hashed(rows.index, SEED)
     while np.count_nonzero(numbers < limit) > most:
         limit /= 2.0
     return rows.some(numbers < limit), limit

@@ -1,8 +1,9 @@
 """Rows that can be walked again and again, and work that is done on all of them.
 
-Rows are split by the golden-ratio sequence: row i has the number frac(i·φ), evenly spread
-whatever the order of the data. Numbers below `HELD_OUT` are kept for the card and never
-fitted; the rest are split into `FOLDS` folds on which shrinkage is judged.
+Every row has a hashed number in [0, 1), by what it holds or by its group (`nn2poly.sampling`).
+Numbers below `HELD_OUT` are kept for the card: no fit and no choice sees them. The rest are split
+into `FOLDS` folds, on which strengths, bounds, transforms and orders are chosen. Of few rows none
+are kept apart: see `nn2poly.conversion.crossfit`.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.sampling import Keys, distinct, hashed, ranked, row_keys
 
 T = TypeVar("T")
 
-GOLDEN = 0.6180339887498949
 # The share that is kept for the card, and the folds of the rest: the usual fifth, and five.
 HELD_OUT, FOLDS = 0.2, 5
-# Below this many rows none can be spared: all are fitted, and the card says so (taste: a fifth of
-# 20 rows are 4).
+# Below this many rows none are left out at all, and the card says so (taste: a fifth of 20 are 4).
 MIN_ROWS_TO_HOLD_OUT = 20
+# Rows (or groups) below which their numbers are ranks: hashes would leave folds empty (taste).
+FEW_UNITS = 1_000
+# Different rows in the first part of a stream from which on they are told apart (taste).
+MIN_DISTINCT = 200
 # The rows of one batch of an array: near the cache in layers of hundreds of neurons.
 BATCH_ROWS = 1024
 
@@ -40,13 +44,39 @@ class Batch:
     ends
         Array (FOLDS + 1,).
     index
-        Array (n,): the numbers of the rows in the sample.
+        Array (n,): the places of the rows in the sample.
+    number
+        Array (n,): the numbers that they are split by.
     """
 
     X: FloatArray
     weights: FloatArray
     ends: IntArray
     index: IntArray
+    number: FloatArray
+
+
+def by_content(X: FloatArray, index: IntArray) -> FloatArray:  # noqa: ARG001
+    """Give rows (n, p) numbers by what they hold: equal rows are on one side."""
+    return hashed(row_keys(X))
+
+
+def by_place(X: FloatArray, index: IntArray) -> FloatArray:  # noqa: ARG001
+    """Give rows numbers by their place (n,) in the sample."""
+    return hashed(index)
+
+
+Numbering = Callable[[FloatArray, IntArray], FloatArray]
+
+
+def numbering(X: FloatArray) -> Numbering:
+    """Choose how the rows of a stream are numbered, by its first ones (n, p).
+
+    By what they hold, but by their places where few different ones come again and again: of ten,
+    none might be kept for the card.
+    """
+    enough = min(MIN_DISTINCT, len(X) // 2)
+    return by_content if distinct(row_keys(X)) >= enough else by_place
 
 
 @dataclass(frozen=True)
@@ -60,27 +90,30 @@ class Rows:
     hold_out
         Some rows are kept for the card.
     begin
-        The number of the first row in the sample.
+        The place of the first row in the sample.
+    numbers
+        Gives rows X (n, p) at places (n,) the numbers in [0, 1) that they are split by.
     """
 
     batches: Callable[[], Iterator[tuple[FloatArray, FloatArray]]]
     hold_out: bool
     begin: int = 0
+    numbers: Numbering = by_content
 
     def to_fit(self) -> Iterator[Batch]:
         """Walk the rows that may be fitted."""
         lowest = HELD_OUT if self.hold_out else 0.0
         for X, weights, index in self.numbered():
-            numbers = spread(index)
+            numbers = self.numbers(X, index)
             rows = np.flatnonzero(numbers >= lowest)
             if not len(rows):
                 continue
             share = (numbers[rows] - lowest) / (1 - lowest)
             folds = np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1)
-            yield sorted_batch(X[rows], weights[rows], folds, index[rows])
+            yield sorted_batch(X[rows], weights[rows], folds, index[rows], numbers[rows])
 
     def numbered(self) -> Iterator[tuple[FloatArray, FloatArray, IntArray]]:
-        """Walk the rows that have weight, with their numbers in the sample."""
+        """Walk the rows that have weight, with their places in the sample."""
         begin = self.begin
         for X, weights in self.batches():
             index = np.arange(begin, begin + len(X), dtype=np.intp)
@@ -116,16 +149,37 @@ class LocalSample:
         return work(self.rows)
 
 
-def spread(index: IntArray) -> FloatArray:
-    """Give every row its number in [0, 1)."""
-    return np.asarray((index * GOLDEN) % 1.0, dtype=np.float64)
+def local_sample(
+    X: FloatArray, weights: FloatArray, keys: Keys, *, hold_out_from: int = MIN_ROWS_TO_HOLD_OUT
+) -> LocalSample:
+    """Split an array (n, p) by the keys (n,) of its rows.
+
+    Parameters
+    ----------
+    hold_out_from
+        How many different keys there must be for some of them to be kept for the card.
+    """
+    heavy = weights > 0
+    count = distinct(keys[heavy])
+    table = hashed(keys)
+    if count < FEW_UNITS:
+        table[heavy] = ranked(keys[heavy])
+    return LocalSample(
+        Rows(
+            lambda: chunks(X, weights),
+            count >= hold_out_from,
+            numbers=lambda _, index: table[index],
+        )
+    )
 
 
-def sorted_batch(X: FloatArray, weights: FloatArray, folds: IntArray, index: IntArray) -> Batch:
+def sorted_batch(
+    X: FloatArray, weights: FloatArray, folds: IntArray, index: IntArray, number: FloatArray
+) -> Batch:
     """Sort rows by fold."""
     order = np.argsort(folds, kind="stable")
     ends = np.searchsorted(folds[order], np.arange(FOLDS + 1))
-    return Batch(X[order], weights[order], ends, index[order])
+    return Batch(X[order], weights[order], ends, index[order], number[order])
 
 
 def chunks(X: FloatArray, weights: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from nn2poly.arguments import check_count, check_flag, check_order
 from nn2poly.conversion.convert import convert
+from nn2poly.conversion.given_models import read_model
 from nn2poly.conversion.option_search import (
     BUDGETS,
     REGIONS,
@@ -26,7 +27,6 @@ from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.reading import named_network
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
-from nn2poly.network.readers import read_network
 from nn2poly.tables import Table
 from nn2poly.verdicts import r2_text
 
@@ -178,6 +178,9 @@ def frontier(
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
+    link: str | None = None,
+    classes: Iterable[Any] | None = None,
+    check: bool = True,
 ) -> Frontier:
     """Try orders, regions and budgets of terms at once: what can be had for which size.
 
@@ -187,7 +190,7 @@ def frontier(
     Parameters
     ----------
     model
-        Anything that `read_network` reads.
+        Anything that `convert` takes.
     X
         A sample of inputs, as ``data`` of `convert`.
     orders
@@ -197,6 +200,8 @@ def frontier(
     max_terms
         Budgets of terms (per region) to try.
     sample_weight, binary, bounded, progress, after, feature_names, output_names
+        As in `convert`.
+    link, classes, check
         As in `convert`.
 
     Returns
@@ -210,12 +215,13 @@ def frontier(
     >>> net = n2p.Network([n2p.Layer(np.eye(2), None, "tanh"), n2p.Layer([[1.0], [2.0]])])
     >>> options = n2p.frontier(net, X, regions=(1,), max_terms=(4,))
     >>> [point.label for point in options.best]
-    ['order 1', 'order 3']
+    ['4 terms', 'order 3']
     >>> options.pick(r2=0.995).n_terms
     10
     """
     report = progress_reporter(progress)
-    network = named_network(read_network(model, after=after), X, feature_names, output_names)
+    found = read_model(model, X, after=after, link=link, classes=classes, check=check)
+    network = named_network(found, X, feature_names, output_names)
     asked = _ascending(regions, "regions"), _ascending(max_terms, "max_terms", empty=True)
     given = None if orders is None else sorted({check_order(order) for order in orders})
     report("reading the sample")
@@ -246,6 +252,9 @@ def frontier(
             after=after,
             feature_names=feature_names,
             output_names=output_names,
+            link=link,
+            classes=classes,
+            check=False,
         )
         return formula
 

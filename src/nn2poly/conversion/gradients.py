@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +17,9 @@ import numpy.typing as npt
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.asked_rows import shuffled_rows, weighed_down
 from nn2poly.conversion.fit_rows import FitRows, stacked
-from nn2poly.conversion.folds import spread
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.regression import Regression
+from nn2poly.sampling import evenly
 
 # Bytes of the design matrix of rows to fit and of rows left out, which decide on their number.
 DESIGN_BYTES = 3 * 2**28, 2**28
@@ -56,6 +57,14 @@ class Design:
         return float((self.left(c) ** 2).sum())
 
 
+class Step(NamedTuple):
+    """The error on rows left out, the number of the step, and its coefficients (N, k)."""
+
+    error: float
+    number: int
+    coefficients: FloatArray
+
+
 @dataclass(frozen=True)
 class Scales:
     """What takes coefficients of terms to those of a `Design`, and back.
@@ -82,7 +91,7 @@ class Scales:
     ) -> tuple[Design, IntArray]:
         """Evaluate the terms on as many rows as memory allows, evenly chosen; also say which."""
         most = max(256, n_bytes // (4 * len(regression.terms)))
-        chosen = np.sort(np.argsort(spread(np.arange(len(rows))))[:most])
+        chosen = evenly(len(rows), most)
         rows, truth = rows.some(chosen), truth[chosen]
         root = np.sqrt(rows.weights / rows.weights.sum())
         matrix = np.empty((len(rows), len(regression.terms)), dtype=np.float32)
@@ -124,21 +133,31 @@ def descend(
     begun = [scales.to_design(start) for start in starts]
     if kept.error(begun[0]) < NEGLIGIBLE * len(unit):
         return None
-    results = [best_step(fitted, kept, start) for start in begun]
-    error, _, found = min(results, key=lambda result: result[0])
-    return scales.from_design(found) if error < (1.0 - GAIN) * kept.error(begun[0]) else None
+    best = best_of(fitted, kept, begun)
+    gains = best.error < (1.0 - GAIN) * kept.error(begun[0])
+    return scales.from_design(best.coefficients) if gains else None
 
 
-def best_step(fitted: Design, kept: Design, start: FloatArray) -> tuple[float, int, FloatArray]:
-    """Walk until rows left out gain no more: their error, the steps, the coefficients."""
-    best = kept.error(start), 0, start
-    for step, found in enumerate(islice(steps(fitted, start), STEPS), start=1):
-        error = kept.error(found)
-        if error < best[0]:
-            best = error, step, found
-        if step - best[1] == PATIENCE:
-            break
+def best_of(fitted: Design, kept: Design, starts: Sequence[FloatArray]) -> Step:
+    """Walk a few steps from every start, and on from the best."""
+    walks = [best_so_far(fitted, kept, start) for start in starts]
+    begun = [list(islice(walk, 1 + PATIENCE))[-1] for walk in walks]
+    first = min(range(len(walks)), key=lambda k: begun[k].error)
+    *_, best = begun[first], *walks[first]
     return best
+
+
+def best_so_far(fitted: Design, kept: Design, start: FloatArray) -> Iterator[Step]:
+    """Walk until rows left out gain no more: after each step, the best one so far."""
+    best = Step(kept.error(start), 0, start)
+    yield best
+    for number, found in enumerate(islice(steps(fitted, start), STEPS), start=1):
+        error = kept.error(found)
+        if error < best.error:
+            best = Step(error, number, found)
+        yield best
+        if number - best.number == PATIENCE:
+            return
 
 
 def _sides(problem: Problem) -> tuple[FitRows, FitRows]:

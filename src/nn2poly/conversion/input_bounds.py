@@ -19,10 +19,10 @@ from nn2poly.arguments import check_flag, listed
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.bound_trials import TRIAL_TERMS, Trial, start_trial
 from nn2poly.conversion.fit_rows import FitRows
-from nn2poly.conversion.folds import spread
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Identity
+from nn2poly.sampling import evenly
 
 # Shares of the rows beyond each bound that are tried, and the place of the one to begin with.
 BEYOND, FIRST = (0.0002, 0.001, 0.005, 0.02, 0.05), 2
@@ -106,7 +106,7 @@ def trial_rows(rows: FitRows) -> IntArray | None:
     """
     if len(rows) < 10 * TRIAL_TERMS:
         return None
-    return np.argsort(spread(np.arange(len(rows))))[:TRIAL_ROWS]
+    return evenly(len(rows), TRIAL_ROWS)
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ import numpy as np
 
 from nn2poly.arguments import check_choice
 from nn2poly.conversion.convert import convert
+from nn2poly.conversion.given_models import read_model
 from nn2poly.conversion.input_bounds import bounded
 from nn2poly.conversion.problem import read_problem
 from nn2poly.conversion.reading import named_network
 from nn2poly.errors import InvalidInputError, NN2PolyError, require
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.network.network import Network
-from nn2poly.network.readers import read_network
+from nn2poly.network.oracle import Model
 
 BACKENDS = ("sequential", "threading", "loky", "dask")
 # Seconds of work in this process before others are started for the rest. A start, with NumPy and
@@ -28,7 +28,7 @@ BACKENDS = ("sequential", "threading", "loky", "dask")
 PATIENCE = 5.0
 
 T = TypeVar("T")
-Task = tuple[Network, int, int | str | None, dict[str, Any]]
+Task = tuple[Model, int, int | str | None, dict[str, Any]]
 
 
 @overload
@@ -72,7 +72,7 @@ def convert_many(
     Parameters
     ----------
     models
-        Anything that `read_network` reads, each.
+        Anything that `convert` takes, each.
     max_order
         Highest total order, as in `convert`: 2 if nothing is said, with ``max_terms`` 20.
     regions
@@ -104,7 +104,10 @@ def convert_many(
     inspect.signature(convert).bind(None, max_order, **options)  # a misspelt option, at once
     chosen = check_choice(backend, BACKENDS, name="backend")
     after = options.pop("after", None)
-    networks = [_read(model, number, after) for number, model in enumerate(models)]
+    given = {"after": after, "check": options.pop("check", True)}
+    given |= {name: options.pop(name, None) for name in ("link", "classes")}
+    data = options.get("data")
+    networks = [_read(model, number, data, given) for number, model in enumerate(models)]
     if not networks:
         raise InvalidInputError("There are no models to convert.", where="models")
     options = {**options, **_shared_bounds(networks, options)}
@@ -117,7 +120,7 @@ def convert_many(
     return elsewhere(tasks)
 
 
-def _shared_bounds(networks: list[Network], options: dict[str, Any]) -> dict[str, Any]:
+def _shared_bounds(networks: list[Model], options: dict[str, Any]) -> dict[str, Any]:
     """Choose bounds that suit all networks together, so that their formulas can be compared.
 
     Each would choose its own otherwise, by what cutting a column does to its outputs.
@@ -185,16 +188,16 @@ def _taken(waiting: deque[T]) -> Iterator[T]:
             return
 
 
-def _read(model: Any, number: int, after: str | None) -> Network:
-    """Read a model here: only plain arrays travel to the workers."""
+def _read(model: Any, number: int, data: Any, options: dict[str, Any]) -> Model:
+    """Read a model here: only plain arrays travel to the workers, or a function itself."""
     try:
-        return read_network(model, after=after)
+        return read_model(model, data, **options)
     except NN2PolyError as error:
         raise error.within(f"models[{number}]") from None
 
 
 def _one(
-    network: Network, number: int, max_order: int | str | None, options: dict[str, Any]
+    network: Model, number: int, max_order: int | str | None, options: dict[str, Any]
 ) -> Explicit:
     try:
         poly: Explicit = convert(network, max_order, **options)

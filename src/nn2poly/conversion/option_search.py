@@ -13,13 +13,11 @@ from functools import partial
 from math import isnan
 from time import perf_counter
 
-import numpy as np
-
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.expand import calibrate_network
-from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, LocalSample, Rows, chunks
+from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, local_sample
 from nn2poly.conversion.order_search import MAX_AUTO_TERMS, TIE
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refine import refine
@@ -29,6 +27,7 @@ from nn2poly.conversion.splitting import GrownTree, grow_tree
 from nn2poly.conversion.summary import summarise
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.sampling import evenly, row_keys
 
 # What is tried: orders (of up to `MAX_AUTO_TERMS` terms), numbers of regions, and budgets of terms
 # for each region. More than 16 rules, or 100 terms of each, nobody reads (taste).
@@ -82,8 +81,8 @@ def orders_within(n_features: int) -> tuple[int, ...]:
 
 
 def can_choose(problem: Problem) -> bool:
-    """Say that there are rows enough to keep some for choices, beside those of the card."""
-    return problem.sample.hold_out and problem.summary.n_rows >= MIN_ROWS_TO_HOLD_OUT
+    """Say that there are rows enough to keep some of those to fit for choices."""
+    return problem.summary.n_rows >= MIN_ROWS_TO_HOLD_OUT
 
 
 def search_options(
@@ -125,10 +124,9 @@ def search_options(
 def choice_problem(problem: Problem) -> Problem:
     """Give the same problem of the rows that may be fitted, some of them held out again."""
     rows = problem.fit_rows
-    count = min(len(rows), MAX_ROWS)
-    some = rows.some(np.linspace(0, len(rows) - 1, count).astype(np.intp))
-    X, weights = some.X, some.weights
-    sample = LocalSample(Rows(lambda: chunks(X, weights), hold_out=True))
+    some = rows.some(evenly(len(rows), MAX_ROWS))
+    # Rows that belong together have one number, and stay together.
+    sample = local_sample(some.X, some.weights, row_keys(some.number[:, None]))
     inner = replace(problem, sample=sample, summary=summarise(sample))
     # Bounds and coordinates stay those of all rows, as in what is picked: on fewer rows a column
     # with heavy tails is held elsewhere (adult: .958 in place of .992). A cached property.
@@ -138,7 +136,7 @@ def choice_problem(problem: Problem) -> Problem:
 
 def fit_order(problem: Problem, order: int) -> Polynomial:
     """Fit the polynomial of an order, as `convert` does."""
-    if problem.is_transformed:
+    if problem.of_outputs:
         return fit_terms(problem, order)
     pnet = calibrate_network(problem, order, refit=True, report=lambda _: None)
     return refine(pnet, problem)[1]

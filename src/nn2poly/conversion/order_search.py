@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from math import isnan
+from typing import Protocol
 
 from nn2poly.algebra.monomials import count_terms
+from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem
@@ -35,34 +37,68 @@ class Candidate:
         return self.refined if self.formula is None else self.formula
 
 
-# A calibration, or a formula that was fitted without one.
-_Found = TypeVar("_Found", Candidate, Polynomial)
+class Judged(Protocol):
+    """What is judged: a formula, or a polynomial network."""
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms there are."""
+
+    def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
+        """Give the raw outputs (n, n_outputs) with the terms up to order 0, 1, …, Q."""
+
+
+def orders_to_try(n_features: int, most_terms: int | None = None) -> list[int]:
+    """List the orders of at most so many terms, and the first two whatever they have.
+
+    Examples
+    --------
+    >>> orders_to_try(8), orders_to_try(8, 500), orders_to_try(100)
+    ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4], [1, 2])
+    """
+    most = MAX_AUTO_TERMS if most_terms is None else min(most_terms, MAX_AUTO_TERMS)
+    orders = range(1, MAX_AUTO_ORDER + 1)
+    return [q for q in orders if q <= 2 or count_terms(n_features, q) <= most]
 
 
 def best_order(
-    fit: Callable[[int], _Found], problem: Problem, target: float
-) -> tuple[_Found, Path]:
-    """Raise the order until the held-out R² reaches the target; else keep the best.
+    fit: Callable[[int], Judged], inner: Problem, orders: Sequence[int], target: float
+) -> tuple[int, Path]:
+    """Raise the order until R² reaches the target on rows kept for choices; else take the best.
+
+    Parameters
+    ----------
+    fit
+        Fits an order to the inner problem.
+    inner
+        The problem of the rows that may be fitted, some of them held out to choose on: none of
+        them judges the card.
 
     Returns
     -------
-    What ``fit`` gives, and the orders tried: order, number of terms, R²
+    The order, and the orders tried: order, number of terms, R²
     """
-    held_out = problem.summary.held_out
-    truth = problem.truth(held_out)
-    tried: list[_Found] = []
+    kept = inner.summary.held_out
+    truth = inner.truth(kept)
     path: list[tuple[int, int, float]] = []
-    for order in range(1, MAX_AUTO_ORDER + 1):
-        if order > 2 and count_terms(problem.network.n_features, order) > MAX_AUTO_TERMS:
-            break
+    for order in orders:
         found = fit(order)
-        fitted = found.fitted if isinstance(found, Candidate) else found
-        r2 = mean_r2(truth, fitted.predict(held_out).reshape(truth.shape))
-        tried.append(found)
-        path.append((order, fitted.n_terms, r2))
+        path.append((order, found.n_terms, mean_r2(truth, found.outputs_by_order(kept)[-1])))
         # An output that does not vary (NaN) is as good at order 1 as at any.
-        if not r2 < target:
-            return found, tuple(path)
-    best = max(r2 for *_, r2 in path)
-    enough = next(place for place, (*_, r2) in enumerate(path) if r2 >= best - TIE)
-    return tried[enough], tuple(path)
+        if not path[-1][-1] < target:
+            break
+    return path[enough([r2 for *_, r2 in path], target)][0], tuple(path)
+
+
+def enough(values: Sequence[float], target: float) -> int:
+    """Give the place of the first R² that reaches the target, or about the best of all.
+
+    Examples
+    --------
+    >>> enough([0.5, 0.995, 0.999], 0.99), enough([0.5, 0.899, 0.9], 0.99)
+    (1, 1)
+    """
+    # An output that does not vary on these rows is as close at any order.
+    known = [1.0 if isnan(r2) else r2 for r2 in values]
+    least = target if max(known) >= target else max(known) - TIE
+    return next(place for place, r2 in enumerate(known) if r2 >= least)

@@ -267,9 +267,9 @@ class PolynomialNetwork:
         >>> import nn2poly as n2p
         >>> net = n2p.Network([n2p.Layer([[1.0], [2.0]], None, "sin"), n2p.Layer([[6.0]])])
         >>> for row in n2p.polynomial_network(net, 3).interactions_of("x2", order=3): print(row)
-        ('x1 x2^2', 3, -12.0)
+        ('x1 · x2^2', 3, -12.0)
         ('x2^3', 3, -8.0)
-        ('x1^2 x2', 3, -6.0)
+        ('x1^2 · x2', 3, -6.0)
         """
         (chosen,) = parse_term((feature,), self.feature_names)
         p, degrees = self.network.n_features, self._degrees(order)

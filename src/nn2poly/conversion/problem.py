@@ -13,7 +13,7 @@ import numpy.typing as npt
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.detection import Detected, declared_columns, detect_columns
 from nn2poly.conversion.fit_rows import FitRows, gather_rows
-from nn2poly.conversion.folds import Sample
+from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, Sample
 from nn2poly.conversion.input_bounds import bounded as bounded_inputs
 from nn2poly.conversion.input_bounds import named_bounds
 from nn2poly.conversion.reading import read_sample
@@ -21,6 +21,7 @@ from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.conversion.transforms import Transforms, transformed
 from nn2poly.inputs import Inputs
 from nn2poly.network.network import Network
+from nn2poly.network.oracle import Model
 
 # Rows that the terms of a formula are fitted on: ten for each of the most terms (taste).
 MAX_FIT_ROWS = 40_000
@@ -33,7 +34,8 @@ class Problem:
     Parameters
     ----------
     network
-        The true network, in its own coordinates; its inputs know which features are indicators.
+        The true network, in its own coordinates, or a function that can only be asked; its inputs
+        know which features are indicators.
     sample, summary
         The data, and what a first walk over them told.
     never
@@ -48,7 +50,7 @@ class Problem:
         Which of them enter through a function, or that this is to be chosen.
     """
 
-    network: Network
+    network: Model
     sample: Sample
     summary: Summary
     never: tuple[tuple[int, int], ...]
@@ -87,14 +89,19 @@ class Problem:
         return inputs.around(center, scale)
 
     @property
-    def is_transformed(self) -> bool:
-        """Say that a column enters through a function: then no network works in these inputs."""
-        return bool(self.inputs.transforms)
+    def of_outputs(self) -> bool:
+        """Say that outputs alone are fitted: no network works in these inputs.
+
+        That is so where a column enters through a function, and of a model that is only asked.
+        """
+        return bool(self.inputs.transforms) or not isinstance(self.network, Network)
 
     @cached_property
     def working(self) -> Network:
         """The network in these coordinates; with bounds, the true one of inputs held there."""
         inputs = self.inputs
+        if not isinstance(self.network, Network):
+            raise TypeError("a function has no layers")
         return replace(self.network.recentered(inputs.center, inputs.scale), inputs=inputs)
 
     @cached_property
@@ -113,14 +120,17 @@ class Problem:
 
 
 def read_problem(
-    network: Network,
+    network: Model,
     data: Any,
     sample_weight: npt.ArrayLike | None,
     binary: Any = "auto",
     *,
+    groups: npt.ArrayLike | None = None,
     bounded: bool = False,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     transforms: Transforms | None = None,
+    hold_out_from: int = MIN_ROWS_TO_HOLD_OUT,
+    skip_missing: bool = False,
 ) -> Problem:
     """Read the data, once.
 
@@ -128,10 +138,19 @@ def read_problem(
     ----------
     network
         With its names.
-    data, sample_weight, binary, bounded, bounds, transforms
+    data, sample_weight, binary, groups, bounded, bounds, transforms, skip_missing
         As the user gave them; see `nn2poly.convert`.
+    hold_out_from
+        Different rows, or groups, from which on some of them are kept for the card.
     """
-    sample = read_sample(data, network, sample_weight)
+    sample = read_sample(
+        data,
+        network,
+        sample_weight,
+        groups,
+        hold_out_from=hold_out_from,
+        skip_missing=skip_missing,
+    )
     summary = summarise(sample)
     if isinstance(binary, bool) and not binary:
         detected = Detected(network.inputs)
@@ -139,6 +158,6 @@ def read_problem(
         detected = detect_columns(network.inputs, sample, summary)
     else:
         detected = declared_columns(binary, network.inputs, sample, summary)
-    network = replace(network, inputs=detected.inputs)
+    network = network.with_inputs(detected.inputs)
     never, folded, given = detected.never, binary is not False, bounds or {}
     return Problem(network, sample, summary, never, folded, bounded, transforms, given)

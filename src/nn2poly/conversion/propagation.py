@@ -19,8 +19,11 @@ from nn2poly.conversion.engine import affine
 from nn2poly.conversion.folds import FOLDS, Batch, LocalSample, Rows, Sample, sorted_batch
 from nn2poly.conversion.summary import Summary
 from nn2poly.network.network import Network
+from nn2poly.sampling import hashed
 
 ALL = slice(None)
+# A seed of its own: other hashes tell the folds.
+SEED = 4
 # How far the stretched copy reaches, how many rows it has, and its largest share of weight:
 # chosen on seeds 0 to 5 of `benchmarks/calibration.py`, which reports on others.
 STRETCH, STRETCH_ROWS, STRETCH_SHARE = 1.5, 250, 0.2
@@ -266,11 +269,13 @@ def stretched_batches(
 
 
 def thinned(rows: Rows, stride: int) -> list[Batch]:
-    """Gather the rows whose number in the sample is a multiple of ``stride``, in one batch."""
+    """Gather about one row in ``stride``, evenly chosen, in one batch."""
     parts = []
     for batch in rows.to_fit():
-        chosen = np.flatnonzero(batch.index % stride == 0)
+        chosen = np.flatnonzero(hashed(batch.index, SEED) * stride < 1.0)
         folds = np.searchsorted(batch.ends, chosen, side="right") - 1
-        parts.append((batch.X[chosen], batch.weights[chosen], folds, batch.index[chosen]))
+        fields = (batch.X, batch.weights, batch.index, batch.number)
+        X, weights, index, number = (field[chosen] for field in fields)
+        parts.append((X, weights, folds, index, number))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     return [sorted_batch(*columns)] if columns and len(columns[0]) else []

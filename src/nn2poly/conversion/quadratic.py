@@ -28,13 +28,14 @@ from nn2poly.algebra.terms import Graded
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.engine import predict_rays
-from nn2poly.conversion.folds import Sample, spread
+from nn2poly.conversion.folds import Sample
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.propagation import OUTPUT_LIMIT, STRETCH, stretched_batches, thinned
 from nn2poly.conversion.rare_inputs import rare_probes
 from nn2poly.conversion.summary import Summary
 from nn2poly.network.network import Network
+from nn2poly.sampling import evenly, hashed
 
 # Up to so many rows to fit (of a sample of 2,000, the rest is for the card), and numbers in the
 # quadratic: beyond, it would cost much more than the rest.
@@ -117,7 +118,7 @@ def _gather(pnet: PolynomialNetwork, network: Network, sample: Sample, summary: 
         far, beyond, kept = _limited(network, STRETCH * network.to_working(batch.X), limit)
         parts.append((far, beyond, share * batch.weights[kept]))
         origins.append(np.searchsorted(index, batch.index[kept]))
-    rows = np.arange(0, len(z), max(1, len(z) // MIXED_ROWS))
+    rows = evenly(len(z), MIXED_ROWS)
     mixed, beyond, kept = _limited(network, _mixed(z, rows), limit)
     share = MIXED_SHARE * len(z) / len(rows)
     parts.append((mixed, beyond, share * weights[rows][kept]))
@@ -135,11 +136,11 @@ def _gather(pnet: PolynomialNetwork, network: Network, sample: Sample, summary: 
 def _mixed(z: FloatArray, rows: IntArray) -> FloatArray:
     """Make rows whose every value comes from another row, so that columns do not go together.
 
-    Each column is moved down by a number of places of its own.
+    Not from a fixed number of places further on: of weekdays in their order that is one weekday.
     """
     n, p = z.shape
-    places = (n * spread(np.arange(1, p + 1))).astype(np.intp)
-    mixed: FloatArray = z[(rows[:, None] + places) % n, np.arange(p)]
+    places = [(n * hashed(rows, seed=1 + column)).astype(np.intp) for column in range(p)]
+    mixed: FloatArray = z[np.stack(places, axis=1), np.arange(p)]
     return mixed
 
 

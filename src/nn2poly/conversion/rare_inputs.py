@@ -71,7 +71,7 @@ def restore_slopes(network: Network, fitted: Network, summary: Summary) -> Netwo
     columns = constant_inputs(network, summary)
     if not len(columns):
         return fitted
-    z = network.to_working(summary.first)
+    z = network.to_working(summary.some)
     skip = np.zeros((network.n_features, network.n_outputs))
     for j in columns.tolist():
         step = np.zeros(network.n_features)

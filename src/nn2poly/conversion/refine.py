@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from nn2poly.algebra.substitution import substitute_listed
 from nn2poly.conversion.correction import Correction
-from nn2poly.conversion.folds import spread
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refit import refit_terms
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.sampling import evenly
 
 # A polynomial network is written out to be refined up to so many terms: the refit itself takes
 # fewer, and folding can bring a longer one down to them.
@@ -65,6 +63,5 @@ def with_deviations(formula: Polynomial, problem: Problem) -> Polynomial:
     if formula.coefficients.size > MAX_WRITTEN:
         return formula
     rows = problem.summary.held_out
-    if len(rows) > DEVIATION_ROWS:
-        rows = rows[np.argsort(spread(np.arange(len(rows))))[:DEVIATION_ROWS]]
-    return replace(formula, deviations=term_deviations(formula, rows))
+    some = rows[evenly(len(rows), DEVIATION_ROWS)]
+    return replace(formula, deviations=term_deviations(formula, some))

@@ -250,7 +250,18 @@ class Growth:
         before, *after = (n.sums.error(n.fits, unit, asked=False) for n in (node, *split[1:]))
         places = node.places[node.places < self.pool.n_real]
         judged = int(np.isin(self.pool.rows.fold[places], self.pool.judged).sum())
-        return sum(after) < (1.0 - CHANCE / sqrt(max(1, judged))) * before
+        chance = CHANCE * self._scarcity(split) / sqrt(max(1, judged))
+        return sum(after) < (1.0 - chance) * before
+
+    def _scarcity(self, split: tuple[Cut, Node, Node]) -> float:
+        """Give the terms for each row of the smaller region of a small table, 1 at least.
+
+        Where they are many, what is fitted is mostly what the network says of other rows.
+        """
+        if self.pool.n_real > ALL_FOLDS_ROWS:
+            return 1.0
+        rows = min(int((child.places < self.pool.n_real).sum()) for child in split[1:])
+        return max(1.0, len(self.penalty) / max(1, rows))
 
     def _cuts(self, node: Node) -> list[Cut]:
         """Search on the rows of the sample that are not left out."""

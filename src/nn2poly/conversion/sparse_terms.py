@@ -25,6 +25,7 @@ from nn2poly.conversion.regression import Regression
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
+from nn2poly.sampling import evenly
 
 # Highest degree of a column, and of a term when no other is asked for. Bike sharing, the hour of
 # which has 24 values, with 100 terms: .870 with 12, .914 with 16, .918 with 20.
@@ -155,7 +156,7 @@ class _Task:
         """Choose rows to search on, evenly."""
         width = self.basis.to_powers[:, :, 0].size
         most = int(share * min(SEARCH_ROWS, SEARCH_BYTES // (8 * width)))
-        rows = rows.some(np.unique(np.linspace(0, len(rows) - 1, max(most, 1)).astype(np.intp)))
+        rows = rows.some(evenly(len(rows), max(most, 1)))
         root = np.sqrt(rows.weights / rows.weights.sum())
         values = self.basis.values(self.inputs.to_working(rows.X))
         return Part(values, root, self._truth(rows) / self.unit * root[:, None])

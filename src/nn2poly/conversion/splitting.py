@@ -9,7 +9,7 @@ fitted in the leaves at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -25,8 +25,8 @@ from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows, weighed_dow
 from nn2poly.conversion.basis import orthonormal_basis
 from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.fit_rows import FitRows, gather_rows, stacked
-from nn2poly.conversion.folds import Rows, spread
-from nn2poly.conversion.gradients import Scales, best_step, steps
+from nn2poly.conversion.folds import Rows
+from nn2poly.conversion.gradients import Scales, best_of, steps
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refit import shrinkage
 from nn2poly.conversion.region_growth import Growth, Pool
@@ -36,6 +36,7 @@ from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.region_tree import Leaf, Tree, region_of
 from nn2poly.inputs import Inputs
+from nn2poly.sampling import evenly
 
 # "auto" splits only where that leaves at most so much of the error (taste: what needs no splitting,
 # the paper's simulation, Friedman's function of order 3 and noise keep three quarters), and takes
@@ -65,7 +66,11 @@ def check_regions(regions: object) -> int | str:
 
 
 def split_regions(
-    poly: Polynomial, problem: Problem, regions: int | str, target_r2: float
+    poly: Polynomial,
+    problem: Problem,
+    regions: int | str,
+    target_r2: float,
+    finish: Callable[[Polynomial], Polynomial],
 ) -> Polynomial | PiecewisePolynomial:
     """Split a formula of one region; give it as it is where nothing is gained by that.
 
@@ -73,12 +78,17 @@ def split_regions(
     ----------
     regions
         Most regions; ``"auto"`` for as few as reach ``target_r2`` on rows left out.
+    finish
+        Rewrites the polynomial of each region, at the end.
     """
     if isinstance(regions, str):
         found = grow_regions(poly, problem, MAX_AUTO, target_r2=target_r2)
     else:
         found = grow_regions(poly, problem, regions)
-    return poly if len(found.polynomials) == 1 else _piecewise(found, problem)
+    if len(found.polynomials) == 1:
+        return poly
+    found = replace(found, polynomials=tuple(map(finish, found.polynomials)))
+    return _piecewise(found, problem)
 
 
 def _piecewise(found: Regions, problem: Problem) -> PiecewisePolynomial:
@@ -92,7 +102,8 @@ def _piecewise(found: Regions, problem: Problem) -> PiecewisePolynomial:
         here = region == number
         close.append(_r2(truth[here], _values(poly, X[here])))
         rows = X[here] if here.any() else X
-        described.append(replace(poly, deviations=term_deviations(poly, rows[:DEVIATION_ROWS])))
+        rows = rows[evenly(len(rows), DEVIATION_ROWS)]
+        described.append(replace(poly, deviations=term_deviations(poly, rows)))
     return PiecewisePolynomial(found.tree, tuple(described), tuple(n_rows.tolist()), tuple(close))
 
 
@@ -234,9 +245,7 @@ def _main(terms: Terms, inputs: Inputs) -> Listed:
 
 def _some(rows: FitRows, most: int) -> FitRows:
     """Choose rows evenly."""
-    if len(rows) <= most:
-        return rows
-    return rows.some(np.sort(np.argsort(spread(np.arange(len(rows))))[:most]))
+    return rows if len(rows) <= most else rows.some(evenly(len(rows), most))
 
 
 def _pool(part: Regression, poly: Polynomial, problem: Problem, rows: FitRows) -> Pool:
@@ -308,7 +317,7 @@ def _by_steps(
     scales = Scales.of(unit, shrinkage(whole.terms.orders()))
     every, chosen = scales.design(whole, rows, residual, LEAF_BYTES)
     kept, begun = rows.fold[chosen] == 0, scales.to_design(start)
-    _, count, _ = best_step(every.some(~kept), every.some(kept), begun)
+    count = best_of(every.some(~kept), every.some(kept), [begun]).number
     walked = [begun, *islice(steps(every, begun), count)]
     return scales.from_design(walked[-1])
 

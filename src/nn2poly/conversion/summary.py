@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.conversion.folds import HELD_OUT, Rows, Sample, spread
+from nn2poly.arrays import BoolArray, FloatArray, IntArray
+from nn2poly.conversion.folds import HELD_OUT, Rows, Sample
 from nn2poly.errors import InvalidInputError
+from nn2poly.sampling import hashed
 
 # Held-out rows that are kept for the card, where the standard error of a quantile is small by then,
-# and first rows that are shown (taste).
-MAX_HELD_OUT, FIRST_ROWS = 20_000, 200
+# and rows that tell an average slope (taste); their hash has a seed of its own.
+MAX_HELD_OUT, SOME_ROWS, SEED = 20_000, 200, 3
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,13 @@ class Summary:
         Arrays (p,): weighted mean and deviation, and range, of the rows to fit.
     held_out
         Array (n, p): the rows for the card.
-    held_out_numbers
-        Array (n,): the numbers of these rows in the data.
-    seen_low, seen_high
-        Arrays (p,): range of all rows.
-    first
-        Array (m, p): the first rows to fit, at most `FIRST_ROWS`.
+    held_out_numbers, held_out_weights, held_out_units
+        Arrays (n,): the places of these rows in the data, their weights, and numbers that are
+        equal for rows that belong together.
+    seen_low, seen_high, seen_center
+        Arrays (p,): range and weighted mean of all rows.
+    some
+        Array (m, p): rows to fit, evenly chosen, at most `SOME_ROWS`.
     """
 
     n_rows: int
@@ -44,14 +46,18 @@ class Summary:
     held_out: FloatArray
     seen_low: FloatArray
     seen_high: FloatArray
-    first: FloatArray
+    seen_center: FloatArray
+    some: FloatArray
     held_out_numbers: IntArray
+    held_out_weights: FloatArray
+    held_out_units: FloatArray
 
 
 def summarise(sample: Sample) -> Summary:
     """Pass over all rows once: moments and range of those to fit, and the held-out rows."""
-    fitted, everything, kept, first = sample.over(_look, _merge_looks)
-    held_out = kept.rows()
+    fitted, everything, kept, some = sample.over(_look, _merge_looks)
+    whole = kept.whole()
+    held_out = whole.X
     if not fitted.n_rows or not len(held_out):
         raise InvalidInputError(
             "The sample is too small to calibrate on.",
@@ -71,42 +77,64 @@ def summarise(sample: Sample) -> Summary:
         held_out,
         everything.low,
         everything.high,
-        first,
-        kept.index(),
+        everything.mean,
+        some[0],
+        whole.index,
+        whole.weights,
+        whole.numbers,
     )
 
 
-_Look = tuple["_Moments", "_Moments", "_Kept", FloatArray]
+_Some = tuple[FloatArray, FloatArray]
+_Look = tuple["_Moments", "_Moments", "_Kept", _Some]
 
 
 def _look(rows: Rows) -> _Look:
-    fitted, everything, kept, first = _Moments(), _Moments(), _Kept(), np.zeros((0, 0))
+    fitted, everything, kept = _Moments(), _Moments(), _Kept()
+    some = np.zeros((0, 0)), np.zeros(0)
     for X, weights, index in rows.numbered():
-        numbers = spread(index)
+        numbers = rows.numbers(X, index)
         fit = numbers >= (HELD_OUT if rows.hold_out else 0.0)
         everything.add(X, weights)
         if fit.any():
             fitted.add(X[fit], weights[fit])
-            first = _first(first, X[fit])
+            some = _fewer(some, (X[fit], hashed(index[fit], SEED)))
         if rows.hold_out:
-            kept.add(X[~fit], numbers[~fit], index[~fit])
+            kept.add(X[~fit], numbers[~fit], index[~fit], weights[~fit])
         else:
-            kept.add(X, numbers * HELD_OUT, index)
-    return fitted, everything, kept, first
+            kept.add(X, numbers * HELD_OUT, index, weights)
+    return fitted, everything, kept, some
 
 
 def _merge_looks(one: _Look, other: _Look) -> _Look:
     for left, right in zip(one[:2], other[:2], strict=True):
         left.merge(right)
     one[2].merge(other[2])
-    return one[0], one[1], one[2], _first(one[3], other[3])
+    return one[0], one[1], one[2], _fewer(one[3], other[3])
 
 
-def _first(rows: FloatArray, more: FloatArray) -> FloatArray:
-    """Keep the first rows of all."""
-    if not len(rows) or not len(more):
-        return (rows if len(rows) else more)[:FIRST_ROWS]
-    return np.concatenate([rows, more[: FIRST_ROWS - len(rows)]])
+def _fewer(one: _Some, other: _Some) -> _Some:
+    """Keep the rows with the smallest numbers of both."""
+    filled = [part for part in (one, other) if len(part[0])]
+    if not filled:
+        return one
+    X, numbers = (np.concatenate(parts) for parts in zip(*filled, strict=True))
+    order = np.argsort(numbers, kind="stable")[:SOME_ROWS]
+    return X[order], numbers[order]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Rows (n, p) with their numbers, places and weights (n,)."""
+
+    X: FloatArray
+    numbers: FloatArray
+    index: IntArray
+    weights: FloatArray
+
+    def some(self, chosen: BoolArray) -> _Part:
+        """Choose rows."""
+        return _Part(self.X[chosen], self.numbers[chosen], self.index[chosen], self.weights[chosen])
 
 
 class _Kept:
@@ -117,46 +145,40 @@ class _Kept:
     """
 
     def __init__(self) -> None:
-        self._parts: list[tuple[FloatArray, FloatArray, IntArray]] = []
+        self._parts: list[_Part] = []
         self._limit, self._count = HELD_OUT, 0
 
-    def add(self, X: FloatArray, numbers: FloatArray, index: IntArray) -> None:
-        """Add rows X (n, p) with their numbers (n,) and their places (n,)."""
-        self._append(X, numbers, index)
+    def add(self, X: FloatArray, numbers: FloatArray, index: IntArray, weights: FloatArray) -> None:
+        """Add rows X (n, p) with their numbers, places and weights, each (n,)."""
+        self._append(_Part(X, numbers, index, weights))
         while self._count > MAX_HELD_OUT:
             self._lower(self._limit / 2)
 
     def merge(self, other: _Kept) -> None:
         """Add what others have kept, under the lower of both limits."""
-        X, numbers, index = other.rows(), other.numbers(), other.index()
+        whole = other.whole()
         if other._limit < self._limit:
             self._lower(other._limit)
-        if len(X):
-            self.add(X, numbers, index)
+        if len(whole.X):
+            self.add(whole.X, whole.numbers, whole.index, whole.weights)
 
-    def rows(self) -> FloatArray:
+    def whole(self) -> _Part:
         """Give what was kept."""
-        return np.concatenate([X for X, _, _ in self._parts]) if self._parts else np.zeros((0, 0))
-
-    def numbers(self) -> FloatArray:
-        """Give the numbers of what was kept."""
-        return np.concatenate([n for _, n, _ in self._parts]) if self._parts else np.zeros(0)
-
-    def index(self) -> IntArray:
-        """Give the places of what was kept in the data."""
-        places = [index for _, _, index in self._parts]
-        return np.concatenate(places) if places else np.zeros(0, dtype=np.intp)
+        if not self._parts:
+            none = np.zeros(0)
+            return _Part(np.zeros((0, 0)), none, none.astype(np.intp), none)
+        columns = zip(*((p.X, p.numbers, p.index, p.weights) for p in self._parts), strict=True)
+        return _Part(*(np.concatenate(column) for column in columns))
 
     def _lower(self, limit: float) -> None:
-        X, numbers, index = self.rows(), self.numbers(), self.index()
+        whole = self.whole()
         self._limit, self._parts, self._count = limit, [], 0
-        if len(X):
-            self._append(X, numbers, index)
+        self._append(whole)
 
-    def _append(self, X: FloatArray, numbers: FloatArray, index: IntArray) -> None:
-        chosen = numbers < self._limit
+    def _append(self, part: _Part) -> None:
+        chosen = part.numbers < self._limit
         if chosen.any():
-            self._parts.append((X[chosen], numbers[chosen], index[chosen]))
+            self._parts.append(part.some(chosen))
             self._count += int(chosen.sum())
 
 

@@ -24,7 +24,7 @@ from nn2poly.estimators.weights import weight_name
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import term_name
-from nn2poly.inputs import as_matrix, frame_columns, matching_names
+from nn2poly.inputs import frame_columns
 
 # What to do with rows outside the range that the conversion saw.
 OUTSIDE = ("warn", "clip")
@@ -118,8 +118,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         poly, is_frame = self.polynomial_, frame_columns(X) is not None
         table = validate_data(self, X, reset=False, skip_check_array=is_frame)
-        names = matching_names(table, poly.feature_names)
-        rows = as_matrix(table, feature_names=names, n_features=poly.n_features, where="X")
+        rows = poly.inputs.read(table)
         if self.outside == "clip" and poly.low is not None and poly.high is not None:
             return np.clip(rows, poly.low, poly.high)
         return rows

@@ -16,7 +16,6 @@ from sklearn.utils.validation import column_or_1d
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.estimators.base import PolynomialEstimator
-from nn2poly.links import probabilities
 
 
 class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignore[misc]
@@ -126,7 +125,8 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Compute probabilities: (n, n_classes), or of each label (n, n_labels)."""
-        return probabilities(self._raw(X), self.polynomial_.link)
+        raw = self._raw(X)
+        return self.polynomial_.outputs.probabilities(raw)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Choose the most probable class: (n,); or 0 and 1 for each label (n, n_labels)."""

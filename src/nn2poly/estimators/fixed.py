@@ -14,8 +14,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import as_matrix, frame_columns, matching_names
-from nn2poly.links import probabilities
+from nn2poly.inputs import frame_columns
 
 
 class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
@@ -94,10 +93,9 @@ class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
         """Check inputs: a frame is matched by name, anything else as scikit-learn does."""
         poly = self._usable()
         table = X if frame_columns(X) is not None else check_array(X, estimator=self)
-        names = matching_names(table, poly.feature_names)
-        if names is None or frame_columns(X) is None:
+        if frame_columns(X) is None or not poly.inputs.named:
             self._check_width(table)
-        return as_matrix(table, feature_names=names, n_features=poly.n_features, where="X")
+        return poly.inputs.read(table)
 
     def _check_width(self, table: Any) -> None:
         found, expected = table.shape[1], self.n_features_in_
@@ -189,7 +187,8 @@ class FixedPolynomialClassifier(ClassifierMixin, FixedPolynomial):  # type: igno
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Compute probabilities: (n, n_classes), or of each label (n, n_labels)."""
-        return probabilities(self._raw(X), self._known().link)
+        raw = self._raw(X)
+        return self._known().outputs.probabilities(raw)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Choose the most probable class: (n,); or 0 and 1 for each label (n, n_labels)."""

@@ -65,7 +65,7 @@ class PolynomialRegressor(RegressorMixin, PolynomialEstimator):  # type: ignore[
     >>> model.score(X, X[:, 0] * X[:, 1]) > 0.9
     True
     >>> model.polynomial_.top(1)[0][0]
-    'x1 x2'
+    'x1 · x2'
     """
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:

@@ -10,6 +10,7 @@ a               4.000
 b               1.000
 """
 
+from nn2poly.explain.accumulated import AccumulatedEffects, ale
 from nn2poly.explain.anova import Anova, anova
 from nn2poly.explain.bounds import Bounds, Monotonicity, bounds, monotonicity
 from nn2poly.explain.dependence import IndividualCurves, PartialDependence, ice, partial_dependence
@@ -25,6 +26,7 @@ from nn2poly.explain.shapley import ShapleyValues, shapley
 from nn2poly.explain.variance import VarianceShares, sobol
 
 __all__ = [
+    "AccumulatedEffects",
     "Anova",
     "Bounds",
     "Ensemble",
@@ -39,6 +41,7 @@ __all__ = [
     "PiecewiseEnsemble",
     "ShapleyValues",
     "VarianceShares",
+    "ale",
     "anova",
     "bounds",
     "compare_local",

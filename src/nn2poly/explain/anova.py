@@ -19,7 +19,7 @@ from nn2poly.errors import UnknownTermError
 from nn2poly.explain.factor_products import BATCH_BYTES, add_rows, collected, merged
 from nn2poly.explain.games import Subset, SubsetSums, number_subsets
 from nn2poly.explain.rewriting import as_polynomial, centred, shifted, some
-from nn2poly.explain.rows import checked_population, checked_rows
+from nn2poly.explain.rows import checked_population, checked_rows, warn_mixed
 from nn2poly.explain.separable import Separable
 from nn2poly.explain.separating import separable
 from nn2poly.explain.summaries import ranked_table, shown, subset_name
@@ -148,6 +148,12 @@ def anova(poly: Formula, X: Any) -> Anova:
     (((0,), (1,), (0, 1)), array([1., 1., 1.]))
     """
     rows = checked_population(poly, X)
+    warn_mixed(poly)
+    return decomposed(poly, rows)
+
+
+def decomposed(poly: Formula, rows: FloatArray) -> Anova:
+    """Decompose a formula over checked rows (n, p) in raw units."""
     near = recentred(poly, rows)
     form = centred(separable(near), rows)
     effects = _effects(form)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_count
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.explain.boxes import read_box
 from nn2poly.explain.derivatives import derivative
 from nn2poly.explain.enclosures import (
@@ -29,6 +29,9 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.tables import Table
+
+# Rounding up to this share of the outputs, over the width of a column, counts as zero (taste).
+LARGEST_ZERO = 1e-6
 
 
 @shown()
@@ -228,7 +231,13 @@ def _directions(part: RegionBox, cuts: int) -> Monotonicity:
     # Changing coordinates once serves all derivatives.
     boxed = in_box(silent, low, high)
     slacks = [rounding_slack(derivative(silent, j), low, high) for j in range(poly.n_features)]
-    found = [_direction(derivative(boxed, j), s, low, high, cuts) for j, s in enumerate(slacks)]
+    # Rounding that is no longer small beside the outputs is no zero: nothing is known then.
+    width, size = high - low, np.abs(boxed.coefficients).max(axis=0, initial=0.0)
+    known = [s * w <= LARGEST_ZERO * size for s, w in zip(slacks, width, strict=True)]
+    found = [
+        _direction(derivative(boxed, j), s, k, low, high, cuts)
+        for j, (s, k) in enumerate(zip(slacks, known, strict=True))
+    ]
     words, bottom, top = zip(*found, strict=True)
     return Monotonicity(
         np.array(words), np.array(bottom), np.array(top), poly.feature_names, poly.output_names
@@ -251,9 +260,17 @@ def _joined(parts: list[Monotonicity], least: FloatArray, most: FloatArray) -> n
 
 
 def _direction(
-    slope: Polynomial, slack: FloatArray, low: FloatArray, high: FloatArray, cuts: int
+    slope: Polynomial,
+    slack: FloatArray,
+    known: BoolArray,
+    low: FloatArray,
+    high: FloatArray,
+    cuts: int,
 ) -> tuple[list[str], FloatArray, FloatArray]:
-    """Judge one slope, in coordinates of the box; what is within ``slack`` of zero is zero."""
+    """Judge one slope, in coordinates of the box.
+
+    What is within ``slack`` of zero is zero where that is ``known`` to be rounding, else anything.
+    """
     bottom, top = enclose(slope)
     seen_low, seen_high = witnesses(slope, low, high)
     both_seen = (seen_low < -slack) & (seen_high > slack)
@@ -264,9 +281,11 @@ def _direction(
         top[o] = -lowest(minus(single), low, high, cuts)
     words = np.full(slope.n_outputs, "unknown", dtype=object)
     words[both_seen] = "neither"
-    words[top <= slack] = "decreasing"
-    words[bottom >= -slack] = "increasing"
-    words[(bottom >= -slack) & (top <= slack)] = "constant"
+    zero = np.where(known | ((bottom == 0.0) & (top == 0.0)), slack, -slack)
+    falls, rises = top <= zero, bottom >= -zero
+    words[falls] = "decreasing"
+    words[rises] = "increasing"
+    words[falls & rises] = "constant"
     return words.tolist(), bottom - slack, top + slack
 
 

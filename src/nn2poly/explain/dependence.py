@@ -11,7 +11,7 @@ import numpy as np
 from nn2poly.arrays import FloatArray
 from nn2poly.explain.grids import choose_players, grid_points, placed, read_axes
 from nn2poly.explain.rewriting import as_polynomial, cofactors
-from nn2poly.explain.rows import checked_population, checked_rows
+from nn2poly.explain.rows import checked_population, checked_rows, warn_mixed
 from nn2poly.explain.separable import Separable
 from nn2poly.explain.separating import separable
 from nn2poly.explain.summaries import shown
@@ -139,6 +139,7 @@ def partial_dependence(
     (3.0, 1.0)
     """
     rows = checked_population(poly, X)
+    warn_mixed(poly)
     form = separable(poly)
     players = choose_players(form, features)
     axes = read_axes(form, rows, players, grid, percentiles)
@@ -189,6 +190,7 @@ def ice(
            [0., 4.]])
     """
     rows = checked_rows(poly, X)
+    warn_mixed(poly)
     form = separable(poly)
     players = choose_players(form, [feature])
     (axis,) = read_axes(form, rows, players, grid, percentiles)

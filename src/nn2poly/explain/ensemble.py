@@ -50,6 +50,40 @@ class Ensemble:
         """Share of members with the sign that most of them have: (n_terms, n_outputs)."""
         return stability(self.coefficients)
 
+    def beside(self, null: Ensemble) -> FloatArray:
+        """Give how often networks that had nothing to learn reach these coefficients.
+
+        Parameters
+        ----------
+        null
+            The ensemble of networks that were trained on permuted responses, in the same terms
+            and coordinates (``center=``, ``scale=``), best one permutation each.
+
+        Returns
+        -------
+        array (n_terms, n_outputs)
+            The share of them, one added, of which the coefficient is at least as large as the
+            mean here; with m networks nothing is below 1 / (m + 1).
+
+        Examples
+        --------
+        >>> from nn2poly import Polynomial
+        >>> found = ensemble([Polynomial([[0.0], [b]], 1, ["t"]) for b in (2.0, 2.2)])
+        >>> null = ensemble([Polynomial([[0.0], [b]], 1, ["t"]) for b in (0.1, -0.3, 2.5)])
+        >>> found.beside(null)[1]
+        array([0.5])
+        """
+        if null.coefficients.shape[1:] != self.coefficients.shape[1:]:
+            raise InvalidInputError(
+                "The two ensembles do not have the same terms.",
+                where="null",
+                expected=f"{self.coefficients.shape[1]} terms of each output",
+                found=f"{null.coefficients.shape[1]} terms",
+                remedy="convert both alike: the same max_order and columns",
+            )
+        reached = np.abs(null.coefficients) >= np.abs(self.mean.coefficients)
+        return np.asarray((1.0 + reached.sum(axis=0)) / (1.0 + len(reached)))
+
     def table(self, n: int = 20, *, output: int | str = 0) -> Table:
         """List the intercept and the n largest coefficients of the mean.
 
@@ -137,7 +171,10 @@ def ensemble(
     """Put polynomials, or explanations, of several networks side by side.
 
     Networks trained again, from another start or on a resample, give other coefficients. A
-    term whose sign holds in all of them is a finding; one that changes sign is not.
+    term that changes sign among them is no finding. One whose sign holds need not be: networks
+    that were trained on the same rows share the noise of these rows, and with a response of pure
+    noise most first-order terms keep their sign over five seeds. Train some on resamples of the
+    rows, and some on a permuted response: `Ensemble.beside` compares with the latter.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 from nn2poly.arrays import FloatArray
 from nn2poly.explain.games import Subset, moebius_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
-from nn2poly.explain.rows import checked_population
+from nn2poly.explain.rows import checked_population, warn_mixed
 from nn2poly.explain.separable import Separable
 from nn2poly.explain.separating import separable
 from nn2poly.explain.spread import Spread, player_variances
@@ -130,6 +130,7 @@ def friedman_h(poly: Formula, X: Any) -> FriedmanH:
     (((0, 1),), array([[0.707]]), array([[1.]]))
     """
     rows = checked_population(poly, X)
+    warn_mixed(poly)
     form = centred(separable(recentred(poly, rows)), rows)
     averages = moments(form, rows)
     outputs = form.predict(rows)

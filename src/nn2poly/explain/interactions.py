@@ -12,7 +12,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import require
 from nn2poly.explain.games import INDICES, Subset, index_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
-from nn2poly.explain.rows import read_population, read_rows, warn_once
+from nn2poly.explain.rows import read_population, read_rows, warn_mixed, warn_once
 from nn2poly.explain.separating import player_values, separable
 from nn2poly.explain.summaries import ranked_table, shown, subset_name
 from nn2poly.explain.written import recentred
@@ -181,6 +181,7 @@ def interactions(
     rows = read_rows(poly, X, "X")
     reference = read_population(poly, background, "background")
     warn_once(poly, rows, reference)
+    warn_mixed(poly)
     form = centred(separable(recentred(poly, reference)), reference)
     averages = moments(form, reference)
     games = subset_sums(form, averages, weight, largest)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.errors import InvalidInputError
+from nn2poly.errors import InvalidInputError, MixedRowsWarning, warn_user
 from nn2poly.explain.written import check_explained, known_range
 from nn2poly.formula.protocol import Formula
 from nn2poly.inputs import outside_range, warn_outside
 from nn2poly.streams import dask_parts, is_dask, open_stream, read_evenly
+from nn2poly.verdicts import r2_text
 
 
 def read_rows(poly: Formula, X: Any, where: str) -> FloatArray:
@@ -97,3 +98,18 @@ def warn_once(poly: Formula, *tables: FloatArray) -> None:
     outside = (rows for rows in tables if seen and outside_range(rows, *seen).any())
     if seen and (rows := next(outside, None)) is not None:
         warn_outside(rows, *seen, poly.feature_names, held=poly.inputs.with_bounds)
+
+
+def warn_mixed(poly: Formula) -> None:
+    """Warn where the card says that the formula is far off on rows whose columns are mixed."""
+    # A `Separable`, which the functions take as well, has no card.
+    card = getattr(poly, "card", None)
+    if card is None or not card.is_worse_mixed:
+        return
+    warn_user(
+        "This explanation looks at rows whose columns are mixed, where the formula is further "
+        f"from the network (R2 {r2_text(card.r2_mixed)}) than on rows as they are "
+        f"(R2 {r2_text(card.r2)}): it may tell of the formula alone. explain.ale stays near the "
+        "rows.",
+        MixedRowsWarning,
+    )

@@ -1,8 +1,8 @@
 """`separable`: a formula of any kind in separable form.
 
-The players of a polynomial are its features. Those of a formula with several regions are the
-columns of the user's table: which levels of a factor are on decides the region, and indicators
-that were mixed between rows would show two levels, or none.
+The players are the columns of the user's table. The levels of a factor move together: indicators
+that were mixed between rows would show two levels, or none, and what each does by itself is
+arbitrary, as all of them together are always 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nn2poly.inputs import Inputs
 
 
 def separable(poly: Formula | Separable) -> Separable:
-    """Bring a formula to separable form: every feature a player, or with regions every column.
+    """Bring a formula to separable form, every column a player.
 
     Parameters
     ----------
@@ -40,10 +40,12 @@ def separable(poly: Formula | Separable) -> Separable:
     check_explained(poly)
     if isinstance(poly, Separable):
         return poly
+    factors = _factors(poly.inputs)
     if not isinstance(poly, PiecewisePolynomial):
         (everywhere,) = poly.regions
-        return of_polynomial(everywhere.polynomial)
-    ways, factors = paths(poly.tree), _factors(poly.inputs)
+        form = of_polynomial(everywhere.polynomial)
+        return joined(form, factors) if factors else form
+    ways = paths(poly.tree)
     return total([_held(region, ways[region.number], factors) for region in poly.regions])
 
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
+from nn2poly.assess.compared import comparable
 from nn2poly.assess.fidelity import check_pair
 from nn2poly.errors import require
 from nn2poly.explain.games import shapley_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
-from nn2poly.explain.rows import read_population, read_rows, warn_once
+from nn2poly.explain.rows import read_population, read_rows, warn_mixed, warn_once
 from nn2poly.explain.separable import Separable
 from nn2poly.explain.separating import player_values, separable
 from nn2poly.explain.summaries import ranked_table, shown
@@ -21,7 +22,6 @@ from nn2poly.explain.written import recentred
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.memory import check_terms
-from nn2poly.network.readers import read_network
 from nn2poly.tables import Table
 
 RESIDUAL_NAME = "beyond polynomial"
@@ -167,7 +167,8 @@ def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> Sha
     rows = read_rows(poly, X, "X")
     reference = read_population(poly, background, "background")
     warn_once(poly, rows, reference)
-    network = None if model is None else read_network(model)
+    warn_mixed(poly)
+    network = None if model is None else comparable(model, poly.inputs, poly.outputs, X)
     if network is not None:
         approximation: Any = poly
         check_pair(network, approximation, "shapley")

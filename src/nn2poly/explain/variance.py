@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.explain.anova import Anova, anova
+from nn2poly.explain.anova import Anova, decomposed
 from nn2poly.explain.games import Subset
-from nn2poly.explain.rows import read_population
+from nn2poly.explain.rows import checked_population, warn_mixed
 from nn2poly.explain.summaries import how_many, subset_name
 from nn2poly.formula.largest import largest
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.tables import Table
+
+# Between these ratios of the two variances the shares still speak of the rows as they are (taste).
+ALIKE = (0.5, 2.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +44,9 @@ class VarianceShares:
         Whether features keep their joint distribution.
     feature_names, output_names
         Names.
+    ratio
+        Array (n_outputs,): the variance with independent features in units of that on the rows
+        as they are; NaN for an output that does not vary, None when unknown.
     """
 
     subsets: tuple[Subset, ...]
@@ -50,6 +56,7 @@ class VarianceShares:
     joint: bool
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]
+    ratio: FloatArray | None = None
 
     @property
     def shares(self) -> FloatArray:
@@ -94,7 +101,7 @@ class VarianceShares:
             for i in order
         )
         columns = ("feature", "alone", "total", "in interactions")
-        return Table(f"{self._title(k)}, by feature", columns, rows)
+        return Table(f"{self._title(k)}, by feature", columns, rows, note=self._note(k))
 
     def subset_table(self, n: int | None = 10, *, output: int | str = 0) -> Table:
         """List subsets by absolute share, the n first or all, for one output."""
@@ -111,6 +118,19 @@ class VarianceShares:
             for j in order
         )
         return Table(f"{self._title(k)}, by subset", tuple(columns), rows)
+
+    def _note(self, k: int) -> str:
+        """Say how far the variance with independent features is from that on the rows."""
+        if self.joint or self.ratio is None or np.isnan(self.ratio[k]):
+            return ""
+        times = float(self.ratio[k])
+        found = f"With independent features the variance is {times:.3g} times that on the rows"
+        if ALIKE[0] <= times <= ALIKE[1]:
+            return f"{found} as they are."
+        return (
+            f"{found} as they are: features go together, and these shares are of a variance that "
+            "the data do not have. sobol(…, joint=True) splits that of the rows."
+        )
 
     def _title(self, k: int) -> str:
         kind = "joint distribution" if self.joint else "independent features"
@@ -141,7 +161,8 @@ def sobol(poly: Formula, X: Any, *, joint: bool = False) -> VarianceShares:
     `anova`). For independent features with the marginals of X the shares are Sobol' indices, in
     closed form from moments of single features. For the joint distribution of the rows as they
     are, Var f = Σ_T Cov(f_T, f) splits into a structural part Var f_T and a correlative part
-    Cov(f_T, f - f_T) (Li et al. 2010).
+    Cov(f_T, f - f_T) (Li et al. 2010). The ratio of the two variances says how far the first
+    is from the second.
 
     Parameters
     ----------
@@ -167,12 +188,17 @@ def sobol(poly: Formula, X: Any, *, joint: bool = False) -> VarianceShares:
     >>> shares.first.ravel(), shares.total.ravel(), shares.share("a b")
     (array([0.5, 0. ]), array([1. , 0.5]), array([0.5]))
     """
-    effects = anova(poly, X)
+    rows = checked_population(poly, X)
+    warn_mixed(poly)
+    effects = decomposed(poly, rows)
+    independent = effects.variances.sum(axis=0)
     if joint:
-        structural, correlative, variance = _covariances(effects, read_population(poly, X, "X"))
+        structural, correlative, variance = _covariances(effects, rows)
+        real = variance
     else:
-        structural, variance = effects.variances, effects.variances.sum(axis=0)
+        structural, variance = effects.variances, independent
         correlative = np.zeros_like(structural)
+        real = effects.effects.form.predict(rows).var(axis=0)
     # A variance at the level of rounding is none: shares of it would be noise.
     floor = (16 * np.finfo(float).eps * np.abs(effects.mean)) ** 2
     unit = np.where(variance > floor, variance, np.nan)
@@ -184,6 +210,7 @@ def sobol(poly: Formula, X: Any, *, joint: bool = False) -> VarianceShares:
         joint,
         effects.feature_names,
         poly.output_names,
+        independent / np.where(real > floor, real, np.nan),
     )
 
 

@@ -18,7 +18,7 @@ from nn2poly.export.onnx_model import onnx
 from nn2poly.export.python_source import python
 from nn2poly.export.sklearn_estimator import sklearn
 from nn2poly.export.sql_expression import sql, sql_select
-from nn2poly.export.sympy_expression import sympy
+from nn2poly.export.sympy_expression import sympy, sympy_names
 
 __all__ = [
     "LANGUAGES",
@@ -33,6 +33,7 @@ __all__ = [
     "sql",
     "sql_select",
     "sympy",
+    "sympy_names",
 ]
 
 

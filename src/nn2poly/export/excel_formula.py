@@ -10,7 +10,9 @@ from itertools import accumulate
 from nn2poly.arguments import listed
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.branches import End, Written, condition, outputs_of
+from nn2poly.export.endings import Ending, check_kind, result_names
 from nn2poly.export.horner import check_writable
+from nn2poly.export.raw_table import Source, raw_table
 from nn2poly.export.writing import Notation, inlined, spelled, write
 from nn2poly.formula.piecewise import Explicit
 
@@ -45,23 +47,36 @@ def _cases(cases: Sequence[tuple[str, str]], otherwise: str) -> str:
 COMPACT = Notation(_number, str, gap="", language="excel", cases=_cases)
 
 
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+ENDING = Ending(COMPACT, "EXP({x})", _quoted, "*", held=False)
+
+
 def excel(
-    poly: Explicit, *, cells: Sequence[str] | Mapping[str, str] | None = None
+    poly: Explicit,
+    *,
+    cells: Sequence[str] | Mapping[str, str] | None = None,
+    kind: str = "raw",
 ) -> dict[str, str]:
     """Write each output as an Excel formula.
 
     The formula is in the notation of files and of English Excel (decimal point); it uses no
-    defined names, and no function but IF for regions, bounds and tables, and what columns go
-    through, so that LibreOffice and others read it too. Excel itself keeps 15 digits of a number
-    in a formula.
+    defined names, and no function but IF for regions, bounds and tables, EXACT for the levels of
+    a factor of text, and what columns go through, so that LibreOffice and others read it too. An
+    empty cell is a hole: filled in where an imputer does, else #N/A where the table has text or
+    holes. Excel itself keeps 15 digits of a number in a formula.
 
     Parameters
     ----------
     poly
-        The polynomial; classifiers give raw outputs, before the link.
+        The polynomial.
     cells
-        The cell of each feature, in order or by feature name; default A2, B2, C2 …: a sheet
-        with the feature names in row 1. Fill the formula down for more rows.
+        The cell of each column of the table, in order or by name; default A2, B2, C2 …: a sheet
+        with the names in row 1. Fill the formula down for more rows.
+    kind
+        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` or ``"label"``.
 
     Returns
     -------
@@ -84,24 +99,75 @@ def excel(
     '=1+(2+0.5*Data!$E4)*Data!$D4-3*Data!$E4'
     """
     check_writable(poly)
+    chosen = check_kind(kind, poly.outputs)
     references = _references(poly, cells)
-    formulas = _formulas(poly, references)
+    formulas = _formulas(poly, references, chosen)
     for name, formula in formulas.items():
         if not _fits(formula):
-            raise _too_long(poly, references, name, formula)
+            raise _too_long(poly, references, name, formula, chosen)
     return formulas
 
 
-def _formulas(poly: Explicit, references: list[str]) -> dict[str, str]:
-    shifted = inlined(poly)
-    pairs = zip(references, shifted.inputs.coordinates, strict=True)
+def _formulas(poly: Explicit, references: list[str], kind: str) -> dict[str, str]:
+    shifted, table = inlined(poly), raw_table(poly.inputs)
+    features = [
+        references[one.column] if table.is_plain else _feature(one, references[one.column])
+        for one in table.sources
+    ]
+    pairs = zip(features, shifted.inputs.coordinates, strict=True)
     own = [(cell, spelled(cell, coordinate, COMPACT)) for cell, coordinate in pairs]
     values = [z if z == cell else f"({z})" for cell, z in own]
     notation = Notation(_number, values.__getitem__, gap="")
-    return {
-        name: "=" + _regions(written, notation, references.__getitem__)
+    raw = {
+        name: _regions(written, notation, features.__getitem__)
         for name, written in outputs_of(shifted)
     }
+    if kind != "raw":
+        wanted = ENDING.labels if kind == "label" else ENDING.probabilities
+        texts = wanted(poly.outputs, [f"({text})" for text in raw.values()])
+        raw = dict(zip(result_names(poly.outputs, kind), texts, strict=True))
+    return {name: f"={text}" for name, text in raw.items()}
+
+
+def _feature(source: Source, cell: str) -> str:
+    """Spell a feature: a level, what marks a hole, a number whose hole is filled in.
+
+    Examples
+    --------
+    >>> from nn2poly.inputs import Hole
+    >>> _feature(Source(0, Hole(3.5)), "A2"), _feature(Source(0, texts=("a",)), "B2")
+    ('IF(A2="",3.5,A2)', 'IF(EXACT(B2,"a"),1,0)')
+    """
+    hole = source.hole
+    code = None if hole is None else hole.code
+    if code is None:
+        empty = f'{cell}=""'
+    else:
+        empty = f"EXACT({cell},{_quoted(code)})" if isinstance(code, str) else f"{cell}={code!r}"
+    if source.marks:
+        return f"IF({empty},1,0)"
+    if source.texts is not None:
+        return _level(source, cell, empty)
+    if hole is None or not isinstance(hole.fill, float):
+        return f'IF({cell}="",NA(),{cell})'
+    return f"IF({empty},{_signed(hole.fill)},{cell})"
+
+
+def _level(source: Source, cell: str, empty: str) -> str:
+    # EXACT, not =, which takes no notice of capitals; a sum, as OR would join a range.
+    known = [f"EXACT({cell},{_quoted(text)})" for text in source.others or ()]
+    known += [f"({empty})"] if source.hole is not None and not source.fills_level else []
+    if source.is_rest:
+        return f"IF({_some(known)},0,1)"
+    tests = [f"EXACT({cell},{_quoted(text)})" for text in source.texts or ()]
+    tests += [f"({empty})"] if source.fills_level else []
+    if source.others is None:
+        return f"IF({_some(tests)},1,0)"
+    return f"IF({_some(tests)},1,IF({_some(known)},0,NA()))"
+
+
+def _some(tests: list[str]) -> str:
+    return tests[0] if len(tests) == 1 else f"{'+'.join(tests) or '0'}>0"
 
 
 def _regions(written: Written, notation: Notation, cell: Callable[[int], str]) -> str:
@@ -122,7 +188,7 @@ def _signed(value: float) -> str:
 
 
 def _references(poly: Explicit, cells: Sequence[str] | Mapping[str, str] | None) -> list[str]:
-    names = poly.feature_names
+    names = [column.name for column in raw_table(poly.inputs).columns]
     if cells is None:
         if len(names) > MAX_COLUMNS:
             raise _bad_cells(f"{MAX_COLUMNS:,} columns at most", f"{len(names):,} features")
@@ -192,12 +258,15 @@ def _fits(formula: str) -> bool:
 
 
 def _nesting(formula: str) -> int:
-    unquoted = re.sub(r"'(?:[^']|'')*'", "", formula)  # the name of a sheet may hold brackets
+    # The name of a sheet and a text may hold brackets.
+    unquoted = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "", formula)
     steps = (1 if bracket == "(" else -1 for bracket in re.findall(r"[()]", unquoted))
     return max(accumulate(steps), default=0)
 
 
-def _too_long(poly: Explicit, references: list[str], name: str, formula: str) -> InvalidInputError:
+def _too_long(
+    poly: Explicit, references: list[str], name: str, formula: str, kind: str
+) -> InvalidInputError:
     remedy = "lower the order: poly.truncate(max_order=20)"
     if len(formula) > MAX_CHARACTERS:
         # No term takes less than five characters.
@@ -205,7 +274,7 @@ def _too_long(poly: Explicit, references: list[str], name: str, formula: str) ->
         fitting = bisect(
             counts,
             0,
-            key=lambda n: not all(map(_fits, _formulas(poly.prune(n), references).values())),
+            key=lambda n: not all(map(_fits, _formulas(poly.prune(n), references, kind).values())),
         )
         remedy = f"keep fewer terms: poly.prune(n_terms={fitting}) fits"
     return InvalidInputError(

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable
 from itertools import chain, count
 
 from nn2poly.formula.piecewise import Explicit
+from nn2poly.outputs import Outputs
 
 LINK_REMARKS = {
     "sigmoid": "Raw output: the probability is 1 / (1 + exp(-output)).",
@@ -49,7 +50,9 @@ def identifiers(
     return result
 
 
-def function_names(poly: Explicit) -> dict[str, str]:
+def function_names(
+    poly: Explicit, results: Iterable[str] | None = None, kind: str = "raw"
+) -> dict[str, str]:
     """Name one function for each output; with a prefix it is no word of any language.
 
     Examples
@@ -58,8 +61,10 @@ def function_names(poly: Explicit) -> dict[str, str]:
     >>> function_names(Polynomial([[1.0, 2.0]], 0, ["a"], ["y1", "double"]))
     {'y1': 'predict_y1', 'double': 'predict_double'}
     """
-    clean = identifiers(poly.output_names, prefix="y")
-    return {name: f"predict_{c}" for name, c in zip(poly.output_names, clean, strict=True)}
+    names = poly.output_names if results is None else tuple(results)
+    clean = identifiers(names, prefix="y")
+    start = "probability" if kind == "probability" else "predict"
+    return {name: f"{start}_{c}" for name, c in zip(names, clean, strict=True)}
 
 
 def _clean(name: str, prefix: str) -> str:
@@ -69,7 +74,39 @@ def _clean(name: str, prefix: str) -> str:
     return prefix + word if word[:1].isdigit() else word
 
 
-def remarks(poly: Explicit, output: str) -> list[str]:
+def meaning(poly: Explicit, output: str, kind: str = "raw") -> str:
+    """Say what the numbers of an export are: raw outputs, a probability, a label.
+
+    Examples
+    --------
+    >>> from nn2poly import Polynomial
+    >>> poly = Polynomial([[0.0], [1.0]], 1, ["a"], classes=["no", "yes"], link="sigmoid")
+    >>> meaning(poly, "yes", "probability"), meaning(poly, "label", "label")
+    ("Probability of 'yes', from 0 to 1.", "Label: 'yes' where its logit is above 0, else 'no'.")
+    """
+    outputs = poly.outputs
+    if kind == "raw":
+        return LINK_REMARKS.get(outputs.link, "")
+    if kind == "probability":
+        return f"Probability of {_spoken(outputs, output)}, from 0 to 1."
+    if outputs.link == "softmax" and outputs.cut() is None:
+        return "Label: the most probable class."
+    several = outputs.link == "sigmoid" and outputs.count > 1
+    no, yes = ("0", "1") if several else map(repr, outputs.classes or (0, 1))
+    cut = outputs.cut()
+    if outputs.threshold is None:
+        return f"Label: {yes} where its logit is above {cut or 0:.6g}, else {no}."
+    return f"Label: {yes} where its probability is at least {outputs.threshold:.6g}, else {no}."
+
+
+def _spoken(outputs: Outputs, output: str) -> str:
+    """Name the class that an output speaks for."""
+    if outputs.is_binary and outputs.classes is not None:
+        return repr(outputs.classes[1])
+    return repr(output)
+
+
+def remarks(poly: Explicit, output: str, kind: str = "raw") -> list[str]:
     """Say what a function computes, one line each; names are quoted, on one line, printable.
 
     Examples
@@ -83,5 +120,5 @@ def remarks(poly: Explicit, output: str) -> list[str]:
     if len(poly.regions) > 1:
         lines = [f"{output!r}: {len(poly.regions)} regions, in each a polynomial."]
         lines += [f"region {region.number}: {region.rule!r}" for region in poly.regions]
-    lines += [LINK_REMARKS[poly.link]] if poly.link in LINK_REMARKS else []
+    lines += [said] if (said := meaning(poly, output, kind)) else []
     return [*lines, HELD_REMARK] if poly.inputs.are_bounded else lines

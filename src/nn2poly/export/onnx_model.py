@@ -20,7 +20,10 @@ from nn2poly.algebra.monomials import first_and_rest, starts
 from nn2poly.algebra.terms import Listed, is_nearly_full, offsets
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, require
+from nn2poly.export.endings import check_kind, result_names
 from nn2poly.export.horner import check_polynomial
+from nn2poly.export.names import meaning
+from nn2poly.export.raw_table import RawTable, Source, raw_table
 from nn2poly.export.writing import unspelled
 from nn2poly.files import write_whole
 from nn2poly.formula.evaluate import DENSE_BELOW
@@ -32,17 +35,22 @@ from nn2poly.inputs.functions import Function, Identity
 
 # Of 2022: every operator used here in double precision, and old enough for most runtimes.
 OPSET, IR_VERSION = 17, 8
-INPUT, OUTPUT = "X", "Y"
+INPUT, TEXTS, OUTPUT = "X", "S", "Y"
+# Texts are compared by the operators of this domain; of 2022 too.
+ML_DOMAIN, ML_OPSET = "ai.onnx.ml", 3
 # A protobuf message ends at 2 GiB.
 MAX_BYTES = 2**31 - 2**20
 
 
-def onnx(poly: Explicit, path: str | Path) -> Path:
+def onnx(poly: Explicit, path: str | Path, *, kind: str = "raw") -> Path:
     """Write the polynomial as an ONNX model.
 
-    Opset 17, double precision: input ``X`` (n, p) in raw units, output ``Y`` (n, n_outputs).
-    The model's metadata hold the names, classes, link and the bounds at which inputs are held
-    (null for none) as JSON, and the opset. Classifiers give raw outputs, before the link.
+    Opset 17, double precision: input ``X`` (n, columns of numbers) in raw units, output ``Y``
+    (n, n_outputs). Factors of text come as a second input ``S`` (n, columns of text) of strings.
+    NaN in ``X`` and an empty string in ``S`` are holes; what `predict` refuses is NaN.
+    The model's metadata hold the names (also of the columns of ``X`` and ``S``), classes, link,
+    what the numbers are and the bounds at which inputs are held (null for none) as JSON, and the
+    opset.
 
     Parameters
     ----------
@@ -50,6 +58,9 @@ def onnx(poly: Explicit, path: str | Path) -> Path:
         The polynomial.
     path
         File to write, whole or not at all.
+    kind
+        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"``, or ``"label"``:
+        then ``Y`` (n, 1) is the position of the class, a whole number.
 
     Returns
     -------
@@ -74,11 +85,11 @@ def onnx(poly: Explicit, path: str | Path) -> Path:
     >>> session.run(["Y"], {"X": np.array([[25.0]])})[0]
     array([[6.]])
     """
-    write_whole(Path(path), onnx_bytes(poly))
+    write_whole(Path(path), onnx_bytes(poly, kind=kind))
     return Path(path)
 
 
-def onnx_bytes(poly: Explicit) -> bytes:
+def onnx_bytes(poly: Explicit, *, kind: str = "raw") -> bytes:
     """Give the content of the file that `onnx` writes.
 
     Examples
@@ -88,9 +99,10 @@ def onnx_bytes(poly: Explicit) -> bytes:
     """
     check_polynomial(poly)
     library = require("onnx", what="export.onnx()", extra="onnx")
+    chosen, table = check_kind(kind, poly.outputs), raw_table(poly.inputs)
     graph = _Graph(library.helper, library.numpy_helper)
-    _formula_nodes(graph, poly)
-    model = graph.model(poly)
+    _ending(graph, poly, _formula_nodes(graph, poly, _features(graph, table)), chosen)
+    model = graph.model(poly, table, chosen)
     library.checker.check_model(model)
     content: bytes = model.SerializeToString()
     return content
@@ -120,27 +132,32 @@ class _Graph:
         """Take columns of a (n, m) tensor."""
         return self.apply("Gather", tensor, self.constant(which, np.int64), axis=1)
 
-    def model(self, poly: Explicit) -> Any:
-        double = self.helper.TensorProto.DOUBLE
+    def model(self, poly: Explicit, table: RawTable, kind: str) -> Any:
+        double, string = self.helper.TensorProto.DOUBLE, self.helper.TensorProto.STRING
         value = self.helper.make_tensor_value_info
+        texts = sum(column.is_text for column in table.columns)
+        numbers = len(table.columns) - texts
+        inputs = [value(INPUT, double, ["rows", numbers])] if numbers else []
+        inputs += [value(TEXTS, string, ["rows", texts])] if texts else []
         graph = self.helper.make_graph(
             self.nodes,
             "polynomial",
-            [value(INPUT, double, ["rows", poly.n_features])],
-            [value(OUTPUT, double, ["rows", poly.n_outputs])],
+            inputs,
+            [value(OUTPUT, double, ["rows", len(result_names(poly.outputs, kind))])],
             self.constants,
         )
+        domains = [("", OPSET), *([(ML_DOMAIN, ML_OPSET)] if texts else [])]
         model = self.helper.make_model(
             graph,
             producer_name="nn2poly",
             ir_version=IR_VERSION,
-            opset_imports=[self.helper.make_opsetid("", OPSET)],
+            opset_imports=[self.helper.make_opsetid(*domain) for domain in domains],
         )
-        self.helper.set_model_props(model, _metadata(poly))
+        self.helper.set_model_props(model, _metadata(poly, table, kind))
         return model
 
 
-def _metadata(poly: Explicit) -> dict[str, str]:
+def _metadata(poly: Explicit, table: RawTable, kind: str) -> dict[str, str]:
     classes = None if poly.classes is None else [str(label) for label in poly.classes]
     entries = {
         "feature_names": poly.feature_names,
@@ -150,22 +167,126 @@ def _metadata(poly: Explicit) -> dict[str, str]:
         "max_order": poly.max_order,
         "bounds": poly.inputs.bounds(),
         "opset": OPSET,
+        "kind": kind,
+        "meaning": [meaning(poly, name, kind) for name in result_names(poly.outputs, kind)],
+        "threshold": poly.outputs.threshold,
+        INPUT: [column.name for column in table.columns if not column.is_text],
+        TEXTS: [column.name for column in table.columns if column.is_text],
     }
     return {key: json.dumps(value) for key, value in entries.items()}
 
 
-def _formula_nodes(graph: _Graph, poly: Explicit) -> None:
+def _features(graph: _Graph, table: RawTable) -> str:
+    """Make the features (n, p) of the columns of the table: holes filled in, levels as 0 and 1."""
+    if table.is_plain:
+        return INPUT
+    blocks: list[str] = []
+    order: list[int] = []
+    for k, column in enumerate(table.columns):
+        mine = [j for j, source in enumerate(table.sources) if source.column == k]
+        if mine:
+            make = _text_block if column.is_text else _number_block
+            blocks.append(make(graph, table, k, [table.sources[j] for j in mine]))
+            order += mine
+    joined = graph.apply("Concat", *blocks, axis=1)
+    return graph.columns(joined, np.argsort(order))
+
+
+def _number_block(graph: _Graph, table: RawTable, k: int, sources: Sequence[Source]) -> str:
+    """Make the features of a column of numbers: itself, and what marks its holes."""
+    column = graph.columns(INPUT, [table.text_place(k)])
+    parts = []
+    for source in sources:
+        hole = source.hole
+        code = None if hole is None else hole.code
+        is_hole = (
+            graph.apply("IsNaN", column)
+            if code is None
+            else graph.apply("Equal", column, graph.constant([[float(code)]]))
+        )
+        if source.marks:
+            parts.append(graph.apply("Cast", is_hole, to=graph.helper.TensorProto.DOUBLE))
+        elif hole is None or hole.fill is None:
+            parts.append(column)
+        else:
+            parts.append(graph.apply("Where", is_hole, graph.constant([[hole.fill]]), column))
+    return parts[0] if len(parts) == 1 else graph.apply("Concat", *parts, axis=1)
+
+
+def _text_block(graph: _Graph, table: RawTable, k: int, sources: Sequence[Source]) -> str:
+    """Make the features of a column of text: its levels, and what marks its holes."""
+    levels = [text for source in sources for text in source.texts or ()]
+    holes = [source.hole for source in sources if source.hole is not None]
+    empty = "" if not holes or holes[0].code is None else str(holes[0].code)
+    known = list(dict.fromkeys([*levels, empty]))
+    column = graph.columns(TEXTS, [table.text_place(k)])
+    shown = graph.apply("OneHotEncoder", column, domain=ML_DOMAIN, cats_strings=known, zeros=1)
+    flat = graph.apply("Reshape", shown, graph.constant([-1, len(known)], np.int64))
+    flat = graph.apply("Cast", flat, to=graph.helper.TensorProto.DOUBLE)
+    matrix = np.array([[_shows(text, source, empty) for source in sources] for text in known])
+    block = graph.apply("MatMul", flat, graph.constant(matrix))
+    if any(source.is_rest for source in sources):
+        rest = np.array([[float(source.is_rest) for source in sources]])
+        return graph.apply("Add", block, graph.constant(rest))
+    strict = any(source.others is not None for source in sources)
+    if not strict:
+        return block
+    # A text that is no level, nor a hole that something fills, is NaN.
+    filled = any(hole.fill is not None for hole in holes)
+    valid = np.array([[float(text in levels or (filled and text == empty))] for text in known])
+    counted = graph.apply("MatMul", flat, graph.constant(valid))
+    is_known = graph.apply("Greater", counted, graph.constant([[0.5]]))
+    return graph.apply("Where", is_known, block, graph.constant([[np.nan]]))
+
+
+def _shows(text: str, source: Source, empty: str) -> float:
+    """Tell what a text adds to a feature; one that stands for the rest begins at 1."""
+    if source.marks:
+        return float(text == empty)
+    if source.is_rest:
+        filled = source.hole is not None and source.hole.fill is not None
+        goes_elsewhere = text == empty and filled and not source.fills_level
+        return -float(text in (source.others or ()) or goes_elsewhere)
+    return float(text in (source.texts or ()) or (text == empty and source.fills_level))
+
+
+def _ending(graph: _Graph, poly: Explicit, raw: str, kind: str) -> None:
+    """Put the link, or the choice of a class, behind raw outputs (n, n_outputs)."""
+    outputs, double = poly.outputs, graph.helper.TensorProto.DOUBLE
+    if kind == "raw":
+        graph.apply("Identity", raw, output=OUTPUT)
+    elif kind == "probability":
+        softmax = outputs.link == "softmax"
+        chances = graph.apply("Softmax", raw, axis=1) if softmax else graph.apply("Sigmoid", raw)
+        if outputs.calibration is not None:
+            slope, shift = (graph.constant([[-value]]) for value in outputs.calibration)
+            moved = graph.apply("Add", graph.apply("Mul", chances, slope), shift)
+            chances = graph.apply("Sigmoid", moved)
+        graph.apply("Identity", chances, output=OUTPUT)
+    elif outputs.link == "softmax" and outputs.cut() is None:
+        place = graph.apply("ArgMax", raw, axis=1, keepdims=1)
+        graph.apply("Cast", place, output=OUTPUT, to=double)
+    else:
+        if outputs.link == "softmax":
+            raw = graph.apply("Sub", graph.columns(raw, [1]), graph.columns(raw, [0]))
+        cut = outputs.cut()
+        operator = "Greater" if cut is None else "GreaterOrEqual"
+        reached = graph.apply(operator, raw, graph.constant([[cut or 0.0]]))
+        graph.apply("Cast", reached, output=OUTPUT, to=double)
+
+
+def _formula_nodes(graph: _Graph, poly: Explicit, features: str) -> str:
     """Compute the polynomial of every region, and choose by the tree."""
-    z = _coordinates(graph, poly.inputs)
+    z = _coordinates(graph, poly.inputs, features)
     parts = [_polynomial_nodes(graph, region.polynomial, z) for region in poly.regions]
-    chosen = _chosen(graph, poly.tree, poly.inputs, parts)
+    chosen = _chosen(graph, poly.tree, poly.inputs, parts, features)
     if isinstance(poly.tree, Split):
         # A missing value answers no question: 0 times it keeps it missing.
         asked = sorted(set(_asked(poly.tree, poly.inputs)))
         zeros = graph.constant(np.zeros((len(asked), poly.n_outputs)))
-        missing = graph.apply("MatMul", graph.columns(INPUT, asked), zeros)
+        missing = graph.apply("MatMul", graph.columns(features, asked), zeros)
         chosen = graph.apply("Add", chosen, missing)
-    graph.apply("Identity", chosen, output=OUTPUT)
+    return chosen
 
 
 def _asked(tree: Tree, inputs: Inputs) -> Iterator[int]:
@@ -176,18 +297,20 @@ def _asked(tree: Tree, inputs: Inputs) -> Iterator[int]:
         yield from _asked(tree.right, inputs)
 
 
-def _chosen(graph: _Graph, tree: Tree, inputs: Inputs, parts: Sequence[str]) -> str:
+def _chosen(graph: _Graph, tree: Tree, inputs: Inputs, parts: Sequence[str], features: str) -> str:
     """Choose among tensors (n, n_outputs) of the regions."""
     if isinstance(tree, Leaf):
         return parts[tree.number]
     asked = question(tree, inputs)
-    columns = graph.columns(INPUT, list(asked.features))
+    columns = graph.columns(features, list(asked.features))
     reached = graph.apply("GreaterOrEqual", columns, graph.constant([asked.numbers]))
     # Of several levels one is enough.
     counted = graph.apply("Cast", reached, to=graph.helper.TensorProto.DOUBLE)
     most = graph.apply("ReduceMax", counted, axes=[1], keepdims=1)
     holds = graph.apply("Greater", most, graph.constant([[0.5]]))
-    left, right = (_chosen(graph, side, inputs, parts) for side in (tree.left, tree.right))
+    left, right = (
+        _chosen(graph, side, inputs, parts, features) for side in (tree.left, tree.right)
+    )
     return graph.apply("Where", holds, *((left, right) if asked.reached else (right, left)))
 
 
@@ -204,19 +327,19 @@ def _polynomial_nodes(graph: _Graph, poly: Polynomial, z: str) -> str:
     return graph.apply("Add", total, graph.constant(intercept))
 
 
-def _coordinates(graph: _Graph, inputs: Inputs) -> str:
+def _coordinates(graph: _Graph, inputs: Inputs, features: str) -> str:
     """Apply the coordinate of every feature: a tensor (n, p)."""
     functions = [coordinate.function for coordinate in inputs.coordinates]
-    shifted = graph.apply("Sub", _curved(graph, functions), graph.constant(inputs.center))
+    shifted = graph.apply("Sub", _curved(graph, functions, features), graph.constant(inputs.center))
     if inputs.n_features > 1:
         return graph.apply("Div", shifted, graph.constant(inputs.scale))
     # onnxruntime moves a division by one number into the product behind it, as a float32.
     return graph.apply("MatMul", shifted, graph.constant([1 / inputs.scale]))
 
 
-def _curved(graph: _Graph, functions: Sequence[Function]) -> str:
+def _curved(graph: _Graph, functions: Sequence[Function], features: str) -> str:
     """Hold features at their bounds and apply their functions, columns of a kind together."""
-    tensor = INPUT
+    tensor = features
     if any(function.is_bounded for function in functions):
         largest = np.finfo(np.float64).max
         low, high = (

@@ -13,10 +13,13 @@ from nn2poly.export.branches import (
     nodes_of,
     outputs_of,
 )
+from nn2poly.export.endings import Ending, check_kind, result_names
 from nn2poly.export.horner import check_writable, used_variables
-from nn2poly.export.names import HELD_REMARK
+from nn2poly.export.names import HELD_REMARK, meaning
+from nn2poly.export.raw_table import Source, raw_table
 from nn2poly.export.writing import Notation, inlined, spelled, write
 from nn2poly.formula.piecewise import Explicit
+from nn2poly.inputs import Hole
 
 
 def _number(value: float) -> str:
@@ -34,13 +37,24 @@ def _cases(cases: Sequence[tuple[str, str]], otherwise: str) -> str:
 COMPACT = Notation(_number, str, gap="", language="sql", cases=_cases)
 
 
-def sql(poly: Explicit) -> dict[str, str]:
-    """Write each output as an SQL expression over its columns.
+def _text(value: str) -> str:
+    return _literal(value)
+
+
+# An expression that stands alone would repeat a long formula to hold it where EXP ends.
+INLINE = Ending(COMPACT, "EXP({x})", _text, " AND ", "NULL", held=False)
+BEHIND = Ending(COMPACT, "EXP({x})", _text, " AND ", "NULL")
+
+
+def sql(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
+    """Write each output as an SQL expression over the columns of the raw table.
 
     Put it into ``SELECT <expression> AS "price" FROM t``; with regions it is a ``CASE WHEN``,
-    NULL where a column that decides is NULL. Columns are the feature names in double quotes
-    (ANSI: DuckDB, PostgreSQL, SQLite, Snowflake, Oracle …); they may be of any numeric type, not
-    boolean. Numbers are double precision literals, so that nothing is computed in decimals.
+    NULL where a column that decides is NULL. Columns are in double quotes
+    (ANSI: DuckDB, PostgreSQL, SQLite, Snowflake, Oracle …); numbers may be of any numeric type,
+    not boolean. A factor of text is compared with its levels, ``CASE WHEN "job" = 'clerk'``; a
+    hole that an imputer fills is filled (``COALESCE``), and what `predict` refuses is NULL.
+    Numbers are double precision literals, so that nothing is computed in decimals.
     Centered columns are written out as ``("x"-center)`` wherever they occur, scales are part of
     the numbers; `sql_select` names each column once and is shorter. Brackets nest as deep as the
     order: SQLite 3.40 stops at order 30, DuckDB goes on to 100. SQLite reads a quoted name that
@@ -49,12 +63,14 @@ def sql(poly: Explicit) -> dict[str, str]:
     Parameters
     ----------
     poly
-        The polynomial; classifiers give raw outputs, before the link.
+        The polynomial.
+    kind
+        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` or ``"label"``.
 
     Returns
     -------
     dict
-        Expression by output name.
+        Expression by output name; of labels by the name ``"label"``.
 
     Raises
     ------
@@ -70,16 +86,81 @@ def sql(poly: Explicit) -> dict[str, str]:
     1e0 + (0.5e0 - 0.1875e0*("5"" pipe"-20e0))*("5"" pipe"-20e0)
     """
     check_writable(poly)
-    quoted = [_quoted(name) for name in poly.feature_names]
+    chosen = check_kind(kind, poly.outputs)
+    features = _features(poly, _quoted)
     shifted = inlined(poly)
-    pairs = zip(quoted, shifted.inputs.coordinates, strict=True)
+    pairs = zip(features, shifted.inputs.coordinates, strict=True)
     own = [spelled(name, coordinate, COMPACT) for name, coordinate in pairs]
-    columns = [z if z == x else f"({z})" for z, x in zip(own, quoted, strict=True)]
+    columns = [z if z == x else f"({z})" for z, x in zip(own, features, strict=True)]
     notation = Notation(_number, columns.__getitem__)
-    return {
-        name: _regions(written, notation, quoted.__getitem__, 0)
+    raw = {
+        name: _regions(written, notation, features.__getitem__, 0)
         for name, written in outputs_of(shifted)
     }
+    return _ended(poly, raw, chosen, INLINE)
+
+
+def _ended(poly: Explicit, raw: dict[str, str], kind: str, ending: Ending) -> dict[str, str]:
+    """Put a link or a choice behind raw outputs."""
+    if kind == "raw":
+        return raw
+    texts = [f"({text})" if ending is INLINE else text for text in raw.values()]
+    write_all = ending.probabilities if kind == "probability" else ending.labels
+    names = result_names(poly.outputs, kind)
+    return dict(zip(names, write_all(poly.outputs, texts), strict=True))
+
+
+def _features(poly: Explicit, column: Callable[[str], str]) -> list[str]:
+    """Spell every feature by the columns of the table."""
+    table = raw_table(poly.inputs)
+    return [_feature(source, column(table.columns[source.column].name)) for source in table.sources]
+
+
+def _feature(source: Source, x: str) -> str:
+    if source.is_plain:
+        return x
+    if source.texts is not None:
+        return _level(source, x)
+    code = None if source.hole is None else source.hole.code
+    if source.marks:
+        if code is None:
+            return f"(CASE WHEN {x} IS NULL THEN 1e0 ELSE 0e0 END)"
+        same = f"{x}={_literal(code)}"
+        return f"(CASE WHEN {same} THEN 1e0 WHEN {x} IS NOT NULL THEN 0e0 END)"
+    return _filled(source.hole, x)
+
+
+def _filled(hole: Hole | None, x: str) -> str:
+    if hole is None or hole.fill is None:
+        return x
+    if hole.code is None:
+        return f"COALESCE({x},{_literal(hole.fill)})"
+    return f"(CASE WHEN {x}={_literal(hole.code)} THEN {_literal(hole.fill)} ELSE {x} END)"
+
+
+def _level(source: Source, x: str) -> str:
+    """Spell 1 where a text is the level, else 0; NULL where it is none that is known."""
+    text = _filled(source.hole, x)
+    if source.is_rest:
+        return f"(CASE WHEN {_is_one_of(text, source.others or ())} THEN 0e0 ELSE 1e0 END)"
+    shown = f"CASE WHEN {_is_one_of(text, source.texts or ())} THEN 1e0"
+    if source.others is None:
+        return f"({shown} ELSE 0e0 END)"
+    if not source.others:
+        return f"({shown} END)"
+    return f"({shown} WHEN {_is_one_of(text, source.others)} THEN 0e0 END)"
+
+
+def _is_one_of(x: str, texts: Sequence[str]) -> str:
+    if len(texts) == 1:
+        return f"{x}={_literal(texts[0])}"
+    return f"{x} IN ({','.join(map(_literal, texts))})" if texts else "1=0"
+
+
+def _literal(value: float | str) -> str:
+    if isinstance(value, str):
+        return "'" + _whole(value).replace("'", "''") + "'"
+    return COMPACT.signed(value)
 
 
 def _regions(
@@ -97,24 +178,27 @@ def _regions(
     return f"CASE{''.join(cases)}\n{' ' * indent}END"
 
 
-def sql_select(poly: Explicit, table: str) -> str:
+def sql_select(poly: Explicit, table: str, *, kind: str = "raw") -> str:
     """Write a whole SELECT that computes all outputs for every row of a table.
 
-    Columns are cast to double precision and standardised once, in a subquery; they may be of
-    any type that can be cast.
+    Numbers are cast to double precision and standardised once, in a subquery; they may be of
+    any type that can be cast. Factors of text are compared with their levels, holes are filled
+    in, see `sql`.
 
     Parameters
     ----------
     poly
-        The polynomial; classifiers give raw outputs, before the link.
+        The polynomial.
     table
         Name of the table or view.
+    kind
+        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` or ``"label"``.
 
     Returns
     -------
     str
-        The statement, without a semicolon; its columns are the output names. A comment in front
-        tells where inputs are held at bounds.
+        The statement, without a semicolon; its columns are the output names, or ``"label"``. A
+        comment in front tells what the numbers are, and where inputs are held at bounds.
 
     Raises
     ------
@@ -134,32 +218,60 @@ def sql_select(poly: Explicit, table: str) -> str:
     FROM "houses") AS z
     """
     check_writable(poly)
+    chosen = check_kind(kind, poly.outputs)
     source = _quoted(table)
     notation = Notation(_number, "z{}".format)
-    outputs, used, asked = [], set(), set()
+    outputs, used, asked = {}, set(), set()
     for name, written in outputs_of(poly):
-        outputs.append(f"{_regions(written, notation, 'x{}'.format, 2)} AS {_quoted(name)}")
+        outputs[name] = _regions(written, notation, "x{}".format, 2)
         used.update(used_variables(*nodes_of(written)))
         asked.update(asked_features(written))
-    columns = [f"{_cast(poly, i)} AS x{i}" for i in sorted(asked)]
-    columns += [f"{_cast_column(poly, i)} AS z{i}" for i in sorted(used)]
+    features = _cast_features(poly)
+    columns = [f"{features[i]} AS x{i}" for i in sorted(asked)]
+    columns += [
+        f"{spelled(features[i], poly.inputs.coordinates[i], COMPACT)} AS z{i}" for i in sorted(used)
+    ]
     if columns:
         inner = ",\n  ".join(columns)
         source = f"(SELECT\n  {inner}\nFROM {source}) AS z"
-    joined = ",\n  ".join(outputs)
-    comment = f"/* {HELD_REMARK} */\n" if poly.inputs.are_bounded else ""
-    return f"{comment}SELECT\n  {joined}\nFROM {source}"
+    if chosen != "raw":
+        raw = {name: f"y{k}" for k, name in enumerate(outputs)}
+        inner = ",\n  ".join(f"{text} AS y{k}" for k, text in enumerate(outputs.values()))
+        source = f"(SELECT\n  {inner}\nFROM {source}) AS y"
+        outputs = _ended(poly, raw, chosen, BEHIND)
+    joined = ",\n  ".join(f"{text} AS {_quoted(name)}" for name, text in outputs.items())
+    return f"{_header(poly, chosen)}SELECT\n  {joined}\nFROM {source}"
 
 
-def _cast(poly: Explicit, i: int) -> str:
-    return f"CAST({_quoted(poly.feature_names[i])} AS DOUBLE PRECISION)"
+def _header(poly: Explicit, kind: str) -> str:
+    names = result_names(poly.outputs, kind)
+    said = list(dict.fromkeys(meaning(poly, name, kind) for name in names))
+    said += [HELD_REMARK] if poly.inputs.are_bounded else []
+    # A name in it must not end the comment.
+    text = " ".join(line for line in said if line).replace("*/", "* /").replace("/*", "/ *")
+    return f"/* {text} */\n" if text else ""
 
 
-def _cast_column(poly: Explicit, i: int) -> str:
-    return spelled(_cast(poly, i), poly.inputs.coordinates[i], COMPACT)
+def _cast(name: str) -> str:
+    return f"CAST({_quoted(name)} AS DOUBLE PRECISION)"
+
+
+def _cast_features(poly: Explicit) -> list[str]:
+    """Spell every feature; numbers are cast, texts are compared as they are."""
+    table = raw_table(poly.inputs)
+    return [
+        _feature(source, (_quoted if column.is_text or source.marks else _cast)(column.name))
+        for source in table.sources
+        for column in [table.columns[source.column]]
+    ]
 
 
 def _quoted(name: str) -> str:
+    return '"' + _whole(name).replace('"', '""') + '"'
+
+
+def _whole(name: str) -> str:
+    """Refuse a text that no statement can hold."""
     problem = "a NUL character" if "\0" in name else ""
     try:
         name.encode("utf-8")
@@ -173,4 +285,4 @@ def _quoted(name: str) -> str:
             found=problem,
             remedy="rename it",
         )
-    return '"' + name.replace('"', '""') + '"'
+    return name

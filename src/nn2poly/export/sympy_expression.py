@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 from itertools import pairwise
+from keyword import kwlist
 from math import isinf
 from typing import Any
 
 from nn2poly.errors import require
 from nn2poly.export.branches import End, Written, nodes_of, outputs_of, paths_of
 from nn2poly.export.horner import Factored, Monomial, Node, used_variables
+from nn2poly.export.names import identifiers
 from nn2poly.export.writing import spelling_of
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.region_tree import Question
@@ -19,9 +22,12 @@ from nn2poly.inputs.functions import Function, Identity
 def sympy(poly: Explicit) -> dict[str, Any]:
     """Give each output as a SymPy expression.
 
-    Symbols carry the feature names; regions make a ``Piecewise``. The expression is nested, in
-    (x - center) / scale; its ``expand()`` is a plain sum in raw units, which can lose digits
-    where |center| is large against scale.
+    Symbols carry the feature names where these are plain words that SymPy does not use itself;
+    `sympy_names` tells the others. A name is thus never read as code, also when the text of the
+    expression is given to ``sympify``. Numbers print in full precision. Regions make a
+    ``Piecewise``. The expression is nested, in (x - center) / scale;
+    its ``expand()`` is a plain sum in raw units, which can lose digits where |center| is large
+    against scale.
 
     Parameters
     ----------
@@ -56,11 +62,28 @@ def sympy(poly: Explicit) -> dict[str, Any]:
     nodes = [node for written in trees.values() for node in nodes_of(written)]
     # SymPy would turn (x - center) / scale into x / scale - center / scale, which cancels.
     with distribute(False):
+        words = list(sympy_names(poly))
         own = {
-            i: _spelled(library.Symbol(poly.feature_names[i]), coordinates[i], library)
+            i: _spelled(library.Symbol(words[i]), coordinates[i], library)
             for i in used_variables(*nodes)
         }
         return {name: _pieces(tree, own, poly, library) for name, tree in trees.items()}
+
+
+def sympy_names(poly: Explicit) -> dict[str, str]:
+    """Give the feature that each symbol of `sympy` stands for, in their order.
+
+    Examples
+    --------
+    >>> from nn2poly import Polynomial
+    >>> sympy_names(Polynomial([[1.0]] * 4, 1, ["rm", "N", "exit()"]))
+    {'rm': 'rm', 'N_': 'N', 'exit_': 'exit()'}
+    """
+    library = require("sympy", what="export.sympy()", extra="sympy")
+    # What `sympify` would look up: SymPy's own names, Python's words and functions.
+    reserved = {*dir(library), *dir(builtins), *kwlist}
+    words = identifiers(poly.feature_names, reserved=reserved)
+    return dict(zip(words, poly.feature_names, strict=True))
 
 
 def _pieces(written: Written, own: dict[int, Any], poly: Explicit, library: Any) -> Any:
@@ -78,8 +101,8 @@ def _pieces(written: Written, own: dict[int, Any], poly: Explicit, library: Any)
 
 def _test(asked: Question, poly: Explicit, library: Any) -> Any:
     relation = library.Ge if asked.reached else library.Lt
-    names = poly.feature_names
-    parts = [relation(library.Symbol(names[j]), _exact(at, library)) for j, at in asked.parts]
+    names = list(sympy_names(poly))
+    parts = [relation(library.Symbol(names[j]), _number(at, library)) for j, at in asked.parts]
     if len(parts) == 1:
         return parts[0]
     return (library.Or if asked.reached else library.And)(*parts, evaluate=False)
@@ -89,8 +112,8 @@ def _spelled(symbol: Any, coordinate: Coordinate, library: Any) -> Any:
     """Give the coordinate of one feature."""
     symbol = _curved(symbol, coordinate.function, library)
     center, scale = coordinate.center, coordinate.scale
-    shifted = symbol - library.Float(center) if center else symbol
-    return shifted if scale == 1 else shifted / library.Float(scale)
+    shifted = symbol - _number(center, library) if center else symbol
+    return shifted if scale == 1 else shifted / _number(scale, library)
 
 
 def _curved(symbol: Any, function: Function, library: Any) -> Any:
@@ -98,18 +121,18 @@ def _curved(symbol: Any, function: Function, library: Any) -> Any:
     if function.points:
         return _between(symbol, function, library)
     if not isinf(function.low):
-        symbol = library.Max(symbol, library.Float(function.low))
+        symbol = library.Max(symbol, _number(function.low, library))
     if not isinf(function.high):
-        symbol = library.Min(symbol, library.Float(function.high))
+        symbol = library.Min(symbol, _number(function.high, library))
     if isinstance(function, Identity):
         return symbol
-    inner = symbol + library.Float(function.added) if function.added else symbol
+    inner = symbol + _number(function.added, library) if function.added else symbol
     return getattr(library, spelling_of(function, "sympy"))(inner)
 
 
 def _between(symbol: Any, function: Function, library: Any) -> Any:
     """Join the points of a table by straight lines, held at the outer two."""
-    points = [tuple(map(library.Float, point)) for point in function.points]
+    points = [tuple(_number(v, library) for v in point) for point in function.points]
     (first, low), (_, high) = points[0], points[-1]
     pieces = [(low, symbol < first)]
     for (x, value), (end, other) in pairwise(points):
@@ -117,15 +140,15 @@ def _between(symbol: Any, function: Function, library: Any) -> Any:
     return library.Piecewise(*pieces, (high, True))
 
 
-def _exact(number: float, library: Any) -> Any:
-    """Give a threshold that stays itself when it is printed: SymPy prints 15 digits."""
-    short = float(f"{number:.15g}") == number
-    return library.Float(number) if short else library.Rational(*number.as_integer_ratio())
+def _number(value: float, library: Any) -> Any:
+    """Give a number that stays itself when it is printed: SymPy prints 15 digits of a Float."""
+    short = float(f"{value:.15g}") == value
+    return library.Float(value) if short else library.Float(value, 17)
 
 
 def _build(node: Node, own: dict[int, Any], library: Any) -> Any:
     if isinstance(node, Monomial):
-        return library.Mul(library.Float(node.coefficient), *(own[i] for i in node.variables))
+        return library.Mul(_number(node.coefficient, library), *(own[i] for i in node.variables))
     if isinstance(node, Factored):
         return library.Mul(_build(node.rest, own, library), *(own[i] for i in node.variables))
     return library.Add(*(_build(part, own, library) for part in node.parts))

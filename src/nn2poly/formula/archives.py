@@ -10,6 +10,7 @@ import hashlib
 import io
 import math
 import mmap
+import os
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -21,8 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.errors import StorageError
+from nn2poly.files import open_regular
 from nn2poly.formula.document import (
     AnyDocument,
+    Header,
     Stream,
     check_digest,
     damaged,
@@ -32,13 +35,17 @@ from nn2poly.formula.document import (
     to_body,
     write_header,
 )
+from nn2poly.formula.folders import ARRAYS, MANIFEST
 from nn2poly.memory import available_bytes, human_bytes
+from nn2poly.plain import plain_object
 
-MANIFEST = "manifest.json"
 # Bytes that are read or written at a time, and the size from which a file is mapped: below, a
 # read is as quick (taste).
 PIECE_BYTES = 8 * 2**20
 MAPPED_FROM = 2**20
+# Memory that JSON takes while it is read, in times of its text (measured: lists of empty lists
+# take 29 times, numbers 8).
+JSON_TIMES = 30
 # The maps whose content `load` has checked: they need not be read again to be trusted.
 _checked: WeakSet[mmap.mmap] = WeakSet()
 
@@ -60,7 +67,8 @@ def write_npz(document: AnyDocument, target: BinaryIO) -> None:
     """Write an archive; its directory, which makes it one, comes last."""
     body, arrays = _numbered(document)
     digest = digest_of(body)
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+    archive = zipfile.ZipFile(target, "w", zipfile.ZIP_STORED)
+    try:
         for k, (array, dtype) in enumerate(arrays):
             # The longer local header also aligns the numbers of a0.npy to 8 bytes.
             with archive.open(f"a{k}.npy", "w", force_zip64=True) as member:
@@ -70,16 +78,21 @@ def write_npz(document: AnyDocument, target: BinaryIO) -> None:
             np.lib.format.write_array(member, header, allow_pickle=False)
         # The header is the first of the directory and the last of the file.
         archive.filelist.insert(0, archive.filelist.pop())
+        archive.close()
+    except BaseException:
+        # What was interrupted gets no directory; closing would raise for an open member.
+        archive.fp = None
+        raise
 
 
-def write_folder(document: AnyDocument, folder: Path) -> None:
-    """Write the arrays, then the manifest, into an empty folder."""
+def write_folder(document: AnyDocument, folder: Path, inner: str) -> None:
+    """Write the arrays into the inner folder, then the manifest into the outer one."""
     body, arrays = _numbered(document)
     digest = digest_of(body)
     for k, (array, dtype) in enumerate(arrays):
-        with (folder / f"a{k}.npy").open("wb") as file:
+        with (folder / inner / f"a{k}.npy").open("wb") as file:
             _write_array(file, array, dtype, digest)
-    (folder / MANIFEST).write_bytes(write_header(body, digest.hexdigest()))
+    (folder / MANIFEST).write_bytes(write_header(body, digest.hexdigest(), arrays=inner))
 
 
 def bytes_needed(document: AnyDocument) -> int:
@@ -121,12 +134,14 @@ def _pieces(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
 
 def read_npz(source: Path) -> AnyDocument:
     """Read an archive into memory."""
-    with zipfile.ZipFile(source) as archive:
+    with open_regular(source) as file, zipfile.ZipFile(file) as archive:
         infos = archive.infolist()
         count = len(infos) - 1
         if archive.namelist() != ["header.npy", *(f"a{k}.npy" for k in range(count))]:
             raise damaged("it does not hold the members of the format")
         _check_size(sum(info.file_size for info in infos))
+        if sum(info.file_size for info in infos) > os.fstat(file.fileno()).st_size:
+            raise damaged("its members overlap: together they are longer than the file")
         if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
             raise damaged("it is compressed, which the format is not")
         with archive.open(infos[0]) as member:
@@ -139,23 +154,55 @@ def read_npz(source: Path) -> AnyDocument:
             with archive.open(info) as member:
                 arrays.append(_read_array(member, info.file_size, digest))
     check_digest(digest, header.expected)
-    return from_body(header.body, _getter(arrays), header.version)
+    return _document(header, arrays)
 
 
 def read_folder(folder: Path) -> AnyDocument:
-    """Read the manifest, check the arrays, and map those that are large."""
-    header = read_header((folder / MANIFEST).read_bytes())
-    files = sorted(folder.glob("a*.npy"), key=lambda path: (len(path.name), path.name))
+    """Read the manifest, check the arrays, and map those that are large.
+
+    When a writer replaces the content meanwhile, the arrays of the old one may be gone: the
+    manifest tells, and the new content is read.
+    """
+    manifest = read_text(folder / MANIFEST)
+    while True:
+        try:
+            return _read_content(folder, manifest)
+        except (StorageError, OSError):
+            newer = read_text(folder / MANIFEST)
+            if newer == manifest:
+                raise
+            manifest = newer
+
+
+def _read_content(folder: Path, manifest: bytes) -> AnyDocument:
+    header = read_header(manifest)
+    place = _place_of_arrays(folder, header)
+    files = sorted(place.glob("a*.npy"), key=lambda path: (len(path.name), path.name))
     if [path.name for path in files] != [f"a{k}.npy" for k in range(len(files))]:
         raise damaged("it does not hold the files of the format")
     digest, arrays = header.begin_digest(), []
     for path in files:
-        size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
             large = size >= MAPPED_FROM
             arrays.append((_map if large else _read_array)(file, size, digest))
     check_digest(digest, header.expected)
-    return from_body(header.body, _getter(arrays), header.version)
+    return _document(header, arrays)
+
+
+def read_text(path: Path) -> bytes:
+    """Read a file of JSON whole, if memory can hold what it becomes."""
+    with open_regular(path) as file:
+        _check_size(JSON_TIMES * os.fstat(file.fileno()).st_size)
+        return file.read()
+
+
+def _place_of_arrays(folder: Path, header: Header) -> Path:
+    if header.arrays is None:
+        return folder
+    if not isinstance(header.arrays, str) or not ARRAYS.fullmatch(header.arrays):
+        raise damaged("its manifest names no inner folder")
+    return folder / header.arrays
 
 
 def map_npz(source: Path) -> AnyDocument:
@@ -174,7 +221,7 @@ def map_npz(source: Path) -> AnyDocument:
                 else:
                     begin = _member_begin(source, info.header_offset)
                     arrays.append(_mapped(source, shape, dtype, begin + reader.done))
-    return from_body(read_header(head.tobytes()).body, _getter(arrays))
+    return _document(read_header(head.tobytes()), arrays)
 
 
 def _member_begin(source: Path, header_offset: int) -> int:
@@ -185,16 +232,23 @@ def _member_begin(source: Path, header_offset: int) -> int:
     return header_offset + 30 + int(name) + int(extra)
 
 
-def _getter(arrays: list[Any]) -> Any:
+def _document(header: Header, arrays: list[Any]) -> AnyDocument:
+    """Put the arrays into the places of the body that name them; each must have one."""
+    used = set()
+
     def get(value: Any, dtype: str) -> Any:
-        place = value["array"]
+        place = plain_object(value, ("array",))["array"]
         if type(place) is not int or place not in range(len(arrays)):
             raise damaged("an array is missing")
         if arrays[place].dtype != np.dtype(dtype):
             raise damaged("an array is of another type than the format's")
+        used.add(place)
         return arrays[place]
 
-    return get
+    document = from_body(header.body, get, header.version)
+    if len(used) < len(arrays):
+        raise damaged("an array belongs to nothing")
+    return document
 
 
 def _check_size(n_bytes: int) -> None:
@@ -263,12 +317,12 @@ def _map(file: Any, size: int, digest: hashlib._Hash) -> npt.NDArray[Any]:
     for piece in reader.pieces():
         if dtype.kind == "f" and not np.all(np.isfinite(np.frombuffer(piece, dtype))):
             raise damaged("NaN or infinite values")
-    return _mapped(file.name, shape, dtype, start)
+    return _mapped(file, shape, dtype, start)
 
 
 def _mapped(
-    path: str | Path, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int
+    file: Any, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int
 ) -> npt.NDArray[Any]:
-    array = np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape)
+    array = np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=shape)
     _checked.add(array._mmap)  # type: ignore[attr-defined]
     return array.view(np.ndarray)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nn2poly.arguments import listed, plural
-from nn2poly.arrays import IntArray
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula import ranking
 from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import held_text
-from nn2poly.tables import Table
+from nn2poly.tables import ROUNDING, Table, one_line
 
 if TYPE_CHECKING:
     from nn2poly.formula.polynomial import Polynomial
@@ -63,7 +63,7 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     first = poly.terms.ends[1]
     places = ranking.top_places(poly, SHOWN_TERMS + 1 - first, output)
     places = np.concatenate([np.arange(first), places])
-    values = poly.coefficients[places, output].tolist()
+    values = _settled(poly.coefficients[places, output]).tolist()
     parts = []
     for place, value in zip(places.tolist(), values, strict=True):
         term = poly.terms[place]
@@ -74,6 +74,11 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     rest = poly.n_terms - len(places)
     more = f" + … {rest:,} more" if rest else ""
     return f"{poly.output_names[output]} = {text}{more}"
+
+
+def _settled(values: FloatArray) -> FloatArray:
+    """Take what rounding leaves of a zero for the zero that it is."""
+    return np.where(np.abs(values) < ROUNDING * np.abs(values).max(initial=0.0), 0.0, values)
 
 
 def ranked(poly: Polynomial, places: IntArray) -> Table:
@@ -111,7 +116,7 @@ def text(poly: Polynomial) -> str:
         lines.append(f"  … {poly.n_outputs - SHOWN_OUTPUTS} more outputs")
     if held := held_text(poly.inputs):
         lines.append(f"  {held}")
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def html(poly: Polynomial) -> str:

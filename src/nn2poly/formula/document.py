@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from nn2poly.formula.piecewise import PiecewisePolynomial
     from nn2poly.formula.polynomial import Polynomial
 
-FORMAT, VERSION = "nn2poly polynomial", 2
+FORMAT, VERSION = "nn2poly polynomial", 3
+HEADER_FIELDS = ("format", "version", "digest", "body")
+# What only some files have: the inner folder of the arrays.
+HEADER_EXTRAS = ("arrays",)
 FIELDS = ("type", "terms", "inputs", "outputs", "coefficients", "deviations", "card", "layers")
 PIECEWISE_FIELDS = ("type", "inputs", "outputs", "tree", "regions", "card")
 REGION_FIELDS = ("coefficients", "deviations", "terms", "n_rows", "r2")
@@ -254,20 +257,24 @@ def digest_of(body: Any) -> hashlib._Hash:
     return hashlib.sha256(text.encode())  # json.dumps gives plain ASCII
 
 
-def write_header(body: Any, digest: str) -> bytes:
+def write_header(body: Any, digest: str, **extras: str) -> bytes:
     """Write the header, which is the whole of a JSON file."""
-    head = {"format": FORMAT, "version": VERSION, "digest": digest, "body": body}
+    head = {"format": FORMAT, "version": VERSION, "digest": digest, **extras, "body": body}
     # Half a surrogate pair has no UTF-8; as an escape it is still valid JSON.
     return json.dumps(head, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says first: its version, its body, and the digest that it should have."""
+    """What a file says first.
+
+    Its version, its body, the digest that it should have, and of a folder the inner one.
+    """
 
     version: int
     body: Any
     expected: Any
+    arrays: Any = None
 
     def begin_digest(self) -> hashlib._Hash:
         """Begin the digest of the content."""
@@ -277,7 +284,7 @@ class Header:
 def read_header(data: bytes) -> Header:
     """Check format and version."""
     try:
-        head = json.loads(data, parse_constant=_refuse_constant)
+        head = json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_each_name_once)
     except (ValueError, RecursionError) as error:
         raise damaged(f"it is not valid JSON ({error})") from error
     if not isinstance(head, dict) or head.get("format") != FORMAT:
@@ -293,7 +300,10 @@ def read_header(data: bytes) -> Header:
             found=f"version {version!r}",
             remedy="upgrade nn2poly: pip install --upgrade nn2poly",
         )
-    return Header(version, head.get("body"), head.get("digest"))
+    needed = set(HEADER_FIELDS)
+    if not needed <= set(head) <= needed | set(HEADER_EXTRAS):
+        raise damaged(f"the fields of its header are not {', '.join(HEADER_FIELDS)}")
+    return Header(version, head["body"], head["digest"], head.get("arrays"))
 
 
 def check_digest(found: hashlib._Hash, expected: Any) -> None:
@@ -312,8 +322,16 @@ def damaged(reason: str) -> StorageError:
 
 
 # How files of older versions are read; see `nn2poly.formula.migrations`.
-OLDER: dict[int, Callable[[Any, GetArray], Document]] = {}
+OLDER: dict[int, Callable[[Any, GetArray], AnyDocument]] = {}
 
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a coefficient")
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object in which a name stands twice: readers differ in which one counts."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return found

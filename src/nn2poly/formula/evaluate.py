@@ -85,6 +85,32 @@ def evaluate(
     -------
     array (n, n_outputs)
     """
+    found = _evaluate(terms, coefficients, z, batch_size)
+    # A power that overflows is infinite, and 0 times that is NaN: where a coefficient, or
+    # another factor of the term, is 0 the term is 0.
+    spoilt = np.flatnonzero(np.isnan(found).any(axis=1) & np.isfinite(z).all(axis=1))
+    if len(spoilt):
+        found[spoilt] = _without_zeros(terms, coefficients, z[spoilt])
+    return found
+
+
+def _without_zeros(terms: Terms, coefficients: FloatArray, z: FloatArray) -> FloatArray:
+    """Evaluate rows that overflow, term by term, leaving out what is 0."""
+    out = np.zeros((len(z), coefficients.shape[1]), dtype=z.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for here, variables in terms.by_degree():
+            for row, values in enumerate(z):
+                taken = values[variables]
+                powers = np.where((taken == 0).any(axis=1), 0.0, taken.prod(axis=1))
+                used = (powers != 0)[:, None] & (coefficients[here] != 0)
+                parts = np.where(used, powers[:, None], 1.0) * np.where(used, coefficients[here], 0)
+                out[row] += parts.sum(axis=0)
+    return out
+
+
+def _evaluate(
+    terms: Terms, coefficients: FloatArray, z: FloatArray, batch_size: int | None
+) -> FloatArray:
     if isinstance(terms, Listed):
         if not is_nearly_full(terms, DENSE_BELOW):
             return evaluate_terms(terms, coefficients, z, batch_size)

@@ -11,6 +11,7 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.largest import largest
 from nn2poly.inputs import Inputs
+from nn2poly.sampling import evenly
 
 if TYPE_CHECKING:
     from nn2poly.formula.polynomial import Polynomial
@@ -77,7 +78,7 @@ def ranking(poly: Polynomial, X: Any = None) -> Ranking:
     poly
         The polynomial.
     X
-        Array or data frame (n, p) in raw units, of which at most 1,000 rows, evenly spaced, are
+        Array or data frame (n, p) in raw units, of which at most 1,000 rows, evenly chosen, are
         used; or None.
 
     Examples
@@ -92,8 +93,7 @@ def ranking(poly: Polynomial, X: Any = None) -> Ranking:
     """
     if X is not None:
         rows = poly.inputs.read(X)
-        if len(rows) > MAX_ROWS:
-            rows = rows[np.linspace(0, len(rows) - 1, MAX_ROWS).round().astype(np.intp)]
+        rows = rows[evenly(len(rows), MAX_ROWS)]
         return Ranking(_settled(term_deviations(poly, rows)), DEVIATION, "over X")
     kept = getattr(poly, "deviations", None)
     if kept is not None:

@@ -198,9 +198,9 @@ class PiecewisePolynomial:
         """Compute probabilities through the link: (n, n_classes), or (n, n_labels)."""
         return predicting.predict_proba(self, X)
 
-    def predict_label(self, X: Any) -> npt.NDArray[Any]:
+    def predict_label(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
         """Choose the most probable class of every row: (n,), or (n, n_labels) of 0 and 1."""
-        return predicting.predict_label(self, X)
+        return predicting.predict_label(self, X, threshold)
 
     def raw_outputs(
         self, X: FloatArray, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
@@ -262,6 +262,14 @@ class PiecewisePolynomial:
                 yield poly, rows
 
     # ---- the same formula, but for … ----
+
+    def with_threshold(self, threshold: float) -> PiecewisePolynomial:
+        """Give the same formula with another probability of the second class that is enough.
+
+        Labels, cards, reports and exports then go by it; ``outputs.threshold`` tells it.
+        """
+        parts = tuple(part.with_threshold(threshold) for part in self.polynomials)
+        return replace(self, polynomials=parts)
 
     def rebase(
         self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0

@@ -12,7 +12,7 @@ from nn2poly.formula.borders import side_text
 from nn2poly.formula.protocol import Region
 from nn2poly.formula.region_tree import Leaf, Tree
 from nn2poly.inputs import Inputs
-from nn2poly.tables import Table
+from nn2poly.tables import Table, one_line
 
 if TYPE_CHECKING:
     from nn2poly.formula.piecewise import PiecewisePolynomial
@@ -63,7 +63,7 @@ def text(formula: PiecewisePolynomial) -> str:
     for region in formula.regions:
         lines.append(f"  region {region.number}: {_described(region)}")
         lines += [f"    {line}" for line in _formulas(region)]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def _described(region: Region) -> str:

@@ -25,6 +25,7 @@ from nn2poly.formula.evaluate import evaluate, term_values
 from nn2poly.formula.fold import fold_terms
 from nn2poly.formula.protocol import Region
 from nn2poly.formula.region_tree import Leaf, Tree
+from nn2poly.formula.rewriting_loss import check_rewriting
 from nn2poly.formula.term_names import output_index, parse_term, term_name
 from nn2poly.inputs import Inputs
 from nn2poly.memory import check_terms
@@ -324,9 +325,9 @@ class Polynomial:
         """Compute probabilities through the link: (n, n_classes), or (n, n_labels)."""
         return predicting.predict_proba(self, X)
 
-    def predict_label(self, X: Any) -> npt.NDArray[Any]:
+    def predict_label(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
         """Choose the most probable class of every row: (n,), or (n, n_labels) of 0 and 1."""
-        return predicting.predict_label(self, X)
+        return predicting.predict_label(self, X, threshold)
 
     def contributions(self, X: Any) -> FloatArray:
         """Split every prediction into its terms; their sum over terms is the prediction.
@@ -352,7 +353,8 @@ class Polynomial:
         Parameters
         ----------
         term
-            ``(0, 1)``, ``("rm", "lstat")``, ``"rm lstat"``, ``"rm^2"``; ``()`` or ``"1"``.
+            ``(0, 1)``, ``("rm", "lstat")``, ``"rm · lstat"`` (or with a space alone), ``"rm^2"``;
+            ``()`` or ``"1"``.
         output
             Index or name of the output.
         """
@@ -370,7 +372,7 @@ class Polynomial:
             ) from None
 
     def term_names(self) -> list[str]:
-        """Spell the terms as scikit-learn does: ``1``, ``rm``, ``rm^2``, ``rm lstat``.
+        """Spell the terms: ``1``, ``rm``, ``rm^2``, ``rm · lstat``.
 
         A feature that goes through a function is called by it: ``log(rm)``.
         """
@@ -407,10 +409,18 @@ class Polynomial:
         places = ranking.top_places(self, check_count(n, where="n"), column)
         return display.ranked(self, places)
 
+    def with_threshold(self, threshold: float) -> Polynomial:
+        """Give the same formula with another probability of the second class that is enough.
+
+        Labels, cards, reports and exports then go by it; ``outputs.threshold`` tells it.
+        """
+        return replace(self, outputs=replace(self.outputs, threshold=threshold))
+
     def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
         """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.
 
-        Exact: predictions do not change.
+        Predictions do not change but for rounding. Where that would cost more than a millionth
+        of an output's range, as high powers of a year in raw units do, it is refused.
 
         Examples
         --------
@@ -418,6 +428,11 @@ class Polynomial:
         >>> poly.rebase().coefficients.ravel()
         array([-4. ,  0.2])
         """
+        changed = self._rewritten(center, scale)
+        check_rewriting(self, changed)
+        return changed
+
+    def _rewritten(self, center: npt.ArrayLike, scale: npt.ArrayLike) -> Polynomial:
         inputs = self.inputs.around(center, scale)
         factor, shift = inputs.scale / self.scale, (inputs.center - self.center) / self.scale
         if not self._is_listed:
@@ -451,7 +466,8 @@ class Polynomial:
         groups = [parse_term(tuple(factor), self.feature_names) for factor in factors]
         pairs = [(a, b) for a, b in (parse_term(pair, self.feature_names) for pair in never)]
         terms, values = fold_terms(self.terms, self.coefficients, groups, pairs)
-        return self._with(coefficients=values, terms=terms)
+        # On rows that do not obey it, predictions change: what a card says is no longer true.
+        return self._with(coefficients=values, terms=terms, card=None)
 
     def truncate(self, max_order: int) -> Polynomial:
         """Drop the terms above ``max_order``."""

@@ -60,9 +60,9 @@ def predict_proba(formula: Evaluated, X: Any) -> FloatArray:
     return _through(formula, X, formula.outputs.probabilities)
 
 
-def predict_label(formula: Evaluated, X: Any) -> npt.NDArray[Any]:
-    """Choose the most probable class of every row: (n,), or (n, n_labels) of 0 and 1."""
-    return _through(formula, X, formula.outputs.labels)
+def predict_label(formula: Evaluated, X: Any, threshold: float | None = None) -> npt.NDArray[Any]:
+    """Choose the class of every row, at a threshold: (n,), or (n, n_labels) of 0 and 1."""
+    return _through(formula, X, partial(formula.outputs.labels, threshold=threshold))
 
 
 def _through(

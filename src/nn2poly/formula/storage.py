@@ -9,7 +9,8 @@ too large to read at once. Rules, version 2:
 - JSON holds ``{"format", "version", "digest", "body"}``; arrays are nested lists;
 - ``.npz`` holds the same header as text in ``header.npy``, arrays beside it as
   ``a0.npy``, ``a1.npy`` …; in its body an array is ``{"array": k}``; nothing is pickled;
-- a folder holds the same files, its header as ``manifest.json``; `load` maps the large arrays;
+- a folder holds the same header as ``manifest.json``, which names in ``arrays`` the inner folder
+  of the arrays (files of nn2poly 0.1 have them beside it); `load` maps the large ones;
 - ``digest`` is the SHA-256 of the body (and arrays): a changed or cut file is refused;
 - a reader refuses versions, types and fields that it does not know;
 - files of older versions are read by `nn2poly.formula.migrations`.
@@ -17,14 +18,11 @@ too large to read at once. Rules, version 2:
 
 from __future__ import annotations
 
-import os
 import shutil
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -32,10 +30,11 @@ from typing import Any
 import numpy as np
 
 from nn2poly.errors import StorageError
-from nn2poly.files import check_path, replacing, unwritten, write_whole
+from nn2poly.files import open_regular, replacing, unwritten, write_whole
 from nn2poly.formula import archives, migrations  # noqa: F401  (older versions register)
 from nn2poly.formula.document import (
     INDICES,
+    NUMBERS,
     AnyDocument,
     Document,
     PiecewiseDocument,
@@ -50,6 +49,7 @@ from nn2poly.formula.document import (
     to_body,
     write_header,
 )
+from nn2poly.formula.folders import is_content, new_content
 from nn2poly.memory import human_bytes
 
 __all__ = [
@@ -91,8 +91,8 @@ def save(document: AnyDocument, path: str | Path) -> Path:
     target = Path(path)
     kind = _kind(target)
     if kind == "folder":
-        with _new_folder(target) as folder:
-            archives.write_folder(document, folder)
+        with new_content(target) as (folder, name):
+            archives.write_folder(document, folder, name)
     elif kind == ".npz":
         with replacing(target) as temporary, temporary.open("wb") as file:
             archives.write_npz(document, file)
@@ -151,7 +151,7 @@ def load(path: str | Path) -> AnyDocument:
     """Read and check a document."""
     source = Path(path)
     try:
-        is_folder = (source / archives.MANIFEST).is_file()
+        is_folder = is_content(source)
         data = b"" if is_folder else _start(source)
     except (OSError, ValueError) as error:  # ValueError: a path that no system accepts
         raise StorageError(
@@ -160,7 +160,9 @@ def load(path: str | Path) -> AnyDocument:
     try:
         if is_folder:
             return archives.read_folder(source)
-        return archives.read_npz(source) if data == b"PK" else _from_json(source.read_bytes())
+        return (
+            archives.read_npz(source) if data == b"PK" else _from_json(archives.read_text(source))
+        )
     except (StorageError, *MALFORMED) as error:
         cause = error if isinstance(error, StorageError) else damaged(_reason(error))
         raise StorageError(
@@ -179,41 +181,12 @@ def map_large(path: str | Path) -> AnyDocument:
 
 
 def _start(source: Path) -> bytes:
-    with source.open("rb") as file:
+    with open_regular(source) as file:
         return file.read(2)
 
 
 def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-
-
-@contextmanager
-def _new_folder(target: Path) -> Iterator[Path]:
-    """Make a temporary folder that takes the target's place when all went well."""
-    check_path(target)
-    temporary = None
-    try:
-        if target.exists() and not (target / archives.MANIFEST).is_file() and _occupied(target):
-            raise FileExistsError(None, "something else is there")
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-        content = temporary / "new"
-        content.mkdir()
-        yield content
-        for path in content.iterdir():
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())
-        if target.exists():
-            target.replace(temporary / "old")
-        content.replace(target)
-    except OSError as error:
-        raise unwritten(target, error) from error
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _occupied(target: Path) -> bool:
-    return not target.is_dir() or any(target.iterdir())
 
 
 def _to_json(document: AnyDocument) -> bytes:
@@ -230,8 +203,26 @@ def _from_json(data: bytes) -> AnyDocument:
 def _listed_array(value: Any, dtype: str) -> Any:
     if not isinstance(value, list):
         raise damaged("an array is not a list")
-    array = np.array(value)
-    # Fractions of an index would be cut off.
-    if array.size and array.dtype.kind not in ("i" if dtype == INDICES else "fiu"):
+    # NumPy would turn true into 1, round what is too long, and cut off fractions of an index.
+    if not all(map(_fits[dtype], _entries(value))):
         raise damaged("an array holds what is not a number, or not a whole one")
-    return array.astype(dtype)
+    return np.array(value, dtype=dtype)
+
+
+def _entries(value: list[Any]) -> Iterator[Any]:
+    for part in value:
+        if isinstance(part, list):
+            yield from _entries(part)
+        else:
+            yield part
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and float(value) == value)
+
+
+def _is_index(value: Any) -> bool:
+    return type(value) is int
+
+
+_fits = {NUMBERS: _is_number, INDICES: _is_index}

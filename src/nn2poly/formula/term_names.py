@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,22 @@ import numpy as np
 from nn2poly.algebra.terms import Term
 from nn2poly.errors import InvalidInputError, UnknownTermError
 
+# Between the factors of a product: names may hold spaces, so that a space would not tell.
+TIMES = " · "
+
 
 def term_name(term: Sequence[int], feature_names: Sequence[str]) -> str:
-    """Spell a term as scikit-learn does.
+    """Spell a term: its features with a sign between them.
 
     Examples
     --------
     >>> [term_name(t, ("rm", "lstat")) for t in [(), (0,), (0, 0), (0, 1)]]
-    ['1', 'rm', 'rm^2', 'rm lstat']
+    ['1', 'rm', 'rm^2', 'rm · lstat']
     """
     if not term:
         return "1"
     powers = {i: term.count(i) for i in term}
-    return " ".join(
+    return TIMES.join(
         feature_names[i] if n == 1 else f"{feature_names[i]}^{n}" for i, n in powers.items()
     )
 
@@ -34,14 +38,14 @@ def parse_term(term: Any, feature_names: Sequence[str]) -> Term:
     Parameters
     ----------
     term
-        An index, a name, a tuple of either, or a string such as ``"rm^2 lstat"``; ``()`` and
-        ``"1"`` are the intercept.
+        An index, a name, a tuple of either, or a string such as ``"rm^2 · lstat"``, with or
+        without the sign; ``()`` and ``"1"`` are the intercept.
 
     Examples
     --------
     >>> names = ("rm", "lstat")
-    >>> [parse_term(t, names) for t in ["1", "lstat rm", ("rm", "rm"), (1, 0), 1]]
-    [(), (0, 1), (0, 0), (0, 1), (1,)]
+    >>> [parse_term(t, names) for t in ["1", "lstat · rm", "lstat rm", ("rm", "rm"), (1, 0), 1]]
+    [(), (0, 1), (0, 1), (0, 0), (0, 1), (1,)]
     """
     if isinstance(term, str):
         return _parse_string(term, feature_names)
@@ -83,9 +87,10 @@ def _unknown_feature(text: str, names: Sequence[str]) -> UnknownTermError:
 
 
 def _parse_string(text: str, names: Sequence[str]) -> Term:
-    """Read a name; names may hold spaces, so every way to cut the string is tried."""
+    """Read what `term_name` writes; without a sign every way to cut the string is tried."""
     index = {name: i for i, name in enumerate(names)}
     found = {tuple(sorted(reading)) for reading in _readings(text.split(" "), index)}
+    found |= _signed(text, index)
     if text == "1":
         found.add(())
     if len(found) == 1:
@@ -97,6 +102,12 @@ def _parse_string(text: str, names: Sequence[str]) -> Term:
         found="; ".join(str(tuple(names[i] for i in reading)) for reading in sorted(found)),
         remedy="pass a tuple of names or of indices instead",
     )
+
+
+def _signed(text: str, index: dict[str, int]) -> set[Term]:
+    """List all ways to read a string as factors with a sign between them."""
+    ways = product(*(_factor(part, index) for part in text.split(TIMES)))
+    return {tuple(sorted(i for i, power in way for _ in range(power))) for way in ways}
 
 
 def _readings(words: list[str], index: dict[str, int]) -> list[list[int]]:

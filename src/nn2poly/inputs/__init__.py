@@ -2,7 +2,16 @@
 
 from nn2poly.inputs.columns import Column, Inputs
 from nn2poly.inputs.coordinates import Coordinate
+from nn2poly.inputs.either import read_either
 from nn2poly.inputs.held import held_features, held_text, share_beyond
+from nn2poly.inputs.holes import (
+    Hole,
+    LearnedImputer,
+    check_missing,
+    complete_rows,
+    find_holes,
+    missing_name,
+)
 from nn2poly.inputs.matrices import (
     as_matrix,
     frame_columns,
@@ -16,15 +25,22 @@ from nn2poly.inputs.matrices import (
 __all__ = [
     "Column",
     "Coordinate",
+    "Hole",
     "Inputs",
+    "LearnedImputer",
     "as_matrix",
+    "check_missing",
+    "complete_rows",
+    "find_holes",
     "frame_columns",
     "held_features",
     "held_text",
     "level_text",
     "matching_names",
+    "missing_name",
     "outside_range",
     "read_array",
+    "read_either",
     "share_beyond",
     "warn_outside",
 ]

@@ -7,7 +7,7 @@ number that enters the algebra: a column is one feature, a factor one indicator 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,22 @@ from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
 from nn2poly.inputs.functions import Identity
-from nn2poly.inputs.matrices import as_matrix, matching_names, outside_range, warn_outside
+from nn2poly.inputs.holes import (
+    Hole,
+    LearnedImputer,
+    filled_frame,
+    filled_matrix,
+    missing_name,
+)
+from nn2poly.inputs.matrices import (
+    Level,
+    as_matrix,
+    frame_columns,
+    matching_names,
+    outside_range,
+    warn_outside,
+)
+from nn2poly.inputs.unnamed import one_row, with_text
 from nn2poly.plain import (
     plain_count,
     plain_flag,
@@ -28,6 +43,7 @@ from nn2poly.plain import (
     plain_object,
     plain_texts,
 )
+from nn2poly.streams import is_stream
 
 KINDS = ("number", "binary", "factor")
 Range = tuple[float, float]
@@ -51,11 +67,25 @@ class Column:
         One per feature.
     ranges
         One per feature: lowest and highest value that the conversion saw; None if unknown.
+    hole
+        What stands in for a missing value; None where rows with one are refused.
+    marks
+        Of a feature that is 1 where another column has a hole, else 0: that column.
+    is_text
+        Of a factor: the table holds it as one column of levels, not as one of 0/1 for each.
+    members
+        Of a factor whose levels stand for other values: the values of the table that each
+        level means, as text. Empty: every level means itself.
+    rest
+        Of a factor: the number of the level that any other value means; None: it is refused.
 
     Examples
     --------
     >>> Column.factor("sex", ["male", "female"]).features
     ('sex=male', 'sex=female')
+    >>> Column("city", "factor", ("Paris", "rare"), ("a", "b"), members=(("Paris",), ("Albi",)))
+    ... # doctest: +ELLIPSIS
+    Column(name='city', kind='factor', levels=('Paris', 'rare'), ...)
     """
 
     name: str
@@ -64,6 +94,11 @@ class Column:
     features: tuple[str, ...] = ()
     coordinates: tuple[Coordinate, ...] = ()
     ranges: tuple[Range, ...] | None = None
+    hole: Hole | None = None
+    marks: str = ""
+    is_text: bool = False
+    members: tuple[tuple[str, ...], ...] = ()
+    rest: int | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.kind, KINDS, name="kind")
@@ -74,6 +109,7 @@ class Column:
         sizes |= set() if self.ranges is None else {len(self.ranges)}
         is_factor = self.kind == "factor"
         sizes |= {len(self.levels)} if is_factor else {1}
+        sizes |= {len(self.members)} if self.members else set()
         if len(sizes) > 1 or (self.levels and not is_factor):
             raise InvalidInputError(
                 f"The column {self.name!r} does not fit together.",
@@ -89,10 +125,20 @@ class Column:
         names = [f"{name}={level}" for level in levels] if features is None else features
         return cls(name, "factor", tuple(levels), tuple(names))
 
+    @classmethod
+    def marking(cls, column: str, hole: Hole) -> Column:
+        """Make the feature that is 1 where another column has a hole."""
+        return cls(missing_name(column), "binary", hole=replace(hole, fill=None), marks=column)
+
     @property
     def width(self) -> int:
         """Number of features."""
         return len(self.features)
+
+    @property
+    def values(self) -> tuple[tuple[str, ...], ...]:
+        """For each level the values of the table that mean it; those of `rest` are all others."""
+        return self.members or tuple((level,) for level in self.levels)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data for a file."""
@@ -103,21 +149,33 @@ class Column:
             "features": list(self.features),
             "coordinates": [coordinate.to_dict() for coordinate in self.coordinates],
             "ranges": None if self.ranges is None else [list(pair) for pair in self.ranges],
+            "hole": None if self.hole is None else self.hole.to_dict(),
+            "marks": self.marks,
+            "is_text": self.is_text,
+            "members": [list(texts) for texts in self.members],
+            "rest": self.rest,
         }
 
     @classmethod
     def from_dict(cls, data: Any) -> Column:
         """Rebuild a column from `to_dict`."""
         names = ("name", "kind", "levels", "features", "coordinates", "ranges")
-        fields = plain_object(data, names)
-        ranges = fields["ranges"]
+        found = plain_object(data, (*names, "hole", "marks", "is_text", "members", "rest"))
+        ranges, hole, rest = found["ranges"], found["hole"], found["rest"]
+        if not (found["features"] and found["coordinates"]):
+            raise ValueError("a column has no feature or no coordinate")
         return cls(
-            plain_texts([fields["name"]])[0],
-            fields["kind"],
-            plain_texts(fields["levels"]),
-            plain_texts(fields["features"]),
-            tuple(map(Coordinate.from_dict, plain_list(fields["coordinates"]))),
+            plain_texts([found["name"]])[0],
+            found["kind"],
+            plain_texts(found["levels"]),
+            plain_texts(found["features"]),
+            tuple(map(Coordinate.from_dict, plain_list(found["coordinates"]))),
             None if ranges is None else tuple(map(_range, plain_list(ranges))),
+            None if hole is None else Hole.from_dict(hole),
+            plain_texts([found["marks"]])[0],
+            plain_flag(found["is_text"]),
+            tuple(map(plain_texts, plain_list(found["members"]))),
+            None if rest is None else plain_count(rest),
         )
 
 
@@ -133,6 +191,8 @@ class Inputs:
         For each column the numbers of its features among all; by default one after the other.
     named
         Whether somebody gave the names; default names ``x1 …`` give way to a data frame's.
+    imputers
+        What fills in holes by several columns, while the model is at hand; no file keeps them.
 
     Examples
     --------
@@ -144,6 +204,7 @@ class Inputs:
     columns: tuple[Column, ...]
     places: tuple[tuple[int, ...], ...] = ()
     named: bool = True
+    imputers: tuple[LearnedImputer, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.places:
@@ -153,6 +214,10 @@ class Inputs:
         if found != list(range(len(found))) or not all(fits):
             raise InvalidInputError("The places of the features do not fit the columns.")
         check_names(self.feature_names, kind="feature", default_prefix="x")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed once: reading rows changes nothing that is compared."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @classmethod
     def of(
@@ -249,22 +314,77 @@ class Inputs:
 
     # ---- data ----
 
-    def read(self, X: Any, *, where: str = "X") -> FloatArray:
-        """Turn a table into features (n, p): columns by name, levels of factors as 0 and 1."""
-        levels = self._levels
-        names = matching_names(X, self.feature_names, levels=levels)
+    def read(self, X: Any, *, where: str = "X", allow_nan: bool = False) -> FloatArray:
+        """Turn a table into features (n, p): columns by name, levels of factors as 0 and 1.
+
+        A pandas Series is one row. Arrays go by position, and so do data frames of p columns
+        where nobody has given names to the features, as in the model itself. Holes are filled in
+        where the columns know how, else refused, or NaN with ``allow_nan``.
+        """
+        levels, columns = self.levels_of, [c.name for c in self.columns if not c.marks]
+        X = one_row(X, (*columns, *self.feature_names))
+        X = with_text(X, columns, where=where) if levels else X
+        names = matching_names(X, self.table_features, levels=levels)
+        if not self.named and len(frame_columns(X) or ()) == self.n_features:
+            names = None
+        if self.has_holes:
+            X, names = self._filled(X, names, where), self.feature_names
+        return self._matrix(X, names, where, allow_nan)
+
+    def _filled(self, X: Any, names: tuple[str, ...] | None, where: str) -> Any:
+        """Fill in the holes of a table, read by names or, with None, by position."""
+        if names is not None and frame_columns(X) is not None and not is_stream(X):
+            X = filled_frame(X, self.columns)
+            if not self.imputers:
+                return X
+            X = self._matrix(X, self.feature_names, where, True)
+        else:
+            plain = as_matrix(X, feature_names=None, n_features=None, where=where, allow_nan=True)
+            X = filled_matrix(plain, self.columns, self.places)
+        return self._imputed(X)
+
+    def _imputed(self, features: FloatArray) -> FloatArray:
+        """Let imputers of several columns fill in the rows of features (n, p) with holes."""
+        for imputer in self.imputers:
+            at = [self.feature_names.index(name) for name in imputer.columns]
+            rows = np.isnan(features[:, at]).any(axis=1)
+            if rows.any():
+                features = features.copy()
+                mine = np.ix_(rows, np.array(at))
+                features[mine] = imputer.fill(features[mine])
+        return features
+
+    def _matrix(
+        self, X: Any, names: tuple[str, ...] | None, where: str, allow_nan: bool
+    ) -> FloatArray:
         return as_matrix(
-            X, feature_names=names, n_features=self.n_features, where=where, levels=levels
+            X,
+            feature_names=names,
+            n_features=self.n_features,
+            where=where,
+            allow_nan=allow_nan,
+            levels=self.levels_of,
         )
 
     @cached_property
-    def _levels(self) -> dict[str, tuple[str, str]]:
-        """Feature → column and level, of those that a column of text may stand for."""
+    def has_holes(self) -> bool:
+        """Say that some column knows what to do with a missing value."""
+        return bool(self.imputers) or any(column.hole is not None for column in self.columns)
+
+    @cached_property
+    def table_features(self) -> tuple[str, ...]:
+        """The features that the user's table brings: all but those that mark holes."""
+        marks = {column.name for column in self.columns if column.marks}
+        return tuple(name for name in self.feature_names if name not in marks)
+
+    @cached_property
+    def levels_of(self) -> dict[str, Level]:
+        """What the features stand for that are levels of a column of text."""
         factors = [column for column in self.columns if column.kind == "factor"]
         return {
-            feature: (column.name, level)
+            feature: Level(column.name, column.values[k], k == column.rest)
             for column in factors
-            for feature, level in zip(column.features, column.levels, strict=True)
+            for k, feature in enumerate(column.features)
         }
 
     def to_working(self, features: FloatArray) -> FloatArray:
@@ -389,8 +509,11 @@ class Inputs:
     def renamed(self, feature_names: Iterable[str]) -> Inputs:
         """Give the same inputs with other names of the features.
 
-        A factor stays one while its features are called ``column=level``.
+        A factor stays one while its features are called ``column=level``. Names of the table's
+        features alone will do: those that mark holes follow.
         """
+        if len(self.table_features) < self.n_features:
+            feature_names = self._with_marks(feature_names)
         names = check_names(feature_names, self.n_features, kind="feature", default_prefix="x")
         columns = []
         for column, places in zip(self.columns, self.places, strict=True):
@@ -399,14 +522,32 @@ class Inputs:
                 columns.append(_renamed_factor(column, mine))
             else:
                 columns.append(replace(column, name=mine[0], features=mine))
-        return replace(self, columns=tuple(columns), named=True)
+        pairs = zip(self.columns, columns, strict=True)
+        called = {old.name: new.name for old, new in pairs if not old.marks}
+        columns = [replace(c, marks=called.get(c.marks, c.marks)) for c in columns]
+        imputers = (
+            replace(one, columns=tuple(called.get(name, name) for name in one.columns))
+            for one in self.imputers
+        )
+        return replace(self, columns=tuple(columns), named=True, imputers=tuple(imputers))
 
-    def grouped(self, columns: Iterable[tuple[Column, tuple[int, ...]]]) -> Inputs:
+    def _with_marks(self, names: Iterable[str]) -> Iterable[str]:
+        """Add the names of the features that mark holes, where those of all others are given."""
+        if not isinstance(names, list | tuple) or len(names) != len(self.table_features):
+            return names
+        called = dict(zip(self.table_features, names, strict=True))
+        marked = {column.name: column.marks for column in self.columns if column.marks}
+        return tuple(
+            called[name] if name in called else missing_name(called.get(marked[name], marked[name]))
+            for name in self.feature_names
+        )
+
+    def grouped(self, groups: Iterable[tuple[Column, tuple[int, ...]]]) -> Inputs:
         """Put features together to columns: pairs of a column and the places of its features.
 
         Their coordinates and ranges stay; features that no pair names stay as they are.
         """
-        given = list(columns)
+        given = list(groups)
         taken = {place for _, places in given for place in places}
         pairs = [
             (column, places)
@@ -414,12 +555,16 @@ class Inputs:
             if taken.isdisjoint(places)
         ]
         ranges = self._ranges()
+        holes = {places: c for c, places in zip(self.columns, self.places, strict=True)}
         for column, places in given:
+            if (was := holes.get(tuple(places))) is not None:
+                column = replace(column, hole=was.hole, marks=was.marks)
             here = None if ranges is None else tuple(ranges[j] for j in places)
             mine = tuple(self.coordinates[j] for j in places)
             pairs.append((replace(column, coordinates=mine, ranges=here), tuple(places)))
         pairs.sort(key=lambda pair: pair[1])
-        return Inputs(tuple(c for c, _ in pairs), tuple(p for _, p in pairs), self.named)
+        columns = tuple(column for column, _ in pairs)
+        return replace(self, columns=columns, places=tuple(places for _, places in pairs))
 
     def select(self, features: Sequence[int]) -> Inputs:
         """Give some features, each as a column of its own."""
@@ -455,11 +600,13 @@ class Inputs:
     @classmethod
     def from_dict(cls, data: Any) -> Inputs:
         """Rebuild inputs from `to_dict`."""
-        fields = plain_object(data, ("columns", "places", "named"))
-        columns = tuple(map(Column.from_dict, plain_list(fields["columns"])))
-        parts = map(plain_list, plain_list(fields["places"]))
+        found = plain_object(data, ("columns", "places", "named"))
+        columns = tuple(map(Column.from_dict, plain_list(found["columns"])))
+        parts = map(plain_list, plain_list(found["places"]))
         places = tuple(tuple(map(plain_count, part)) for part in parts)
-        return cls(columns, places, plain_flag(fields["named"]))
+        if not places:
+            raise ValueError("the columns have no places")
+        return cls(columns, places, plain_flag(found["named"]))
 
 
 def _renamed_factor(column: Column, names: tuple[str, ...]) -> Column:
@@ -481,6 +628,8 @@ def _renamed_factor(column: Column, names: tuple[str, ...]) -> Column:
 
 def _range(data: Any) -> Range:
     low, high = map(plain_number, plain_list(data))
+    if low > high:
+        raise ValueError("the lowest value of a range is above its highest")
     return low, high
 
 

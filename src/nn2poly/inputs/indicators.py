@@ -77,13 +77,21 @@ def group_indicators(inputs: Inputs, found: Occurrences) -> Inputs:
     in every row: an encoder writes them side by side.
     """
     known = {place for places in inputs.indicators() for place in places}
-    groups = []
     features = [j for j in np.flatnonzero(found.is_binary).tolist() if j not in known]
+    # A feature with holes of its own is no level of a factor, which has a single hole.
+    holes = _with_holes(inputs)
+    groups: list[Group] = [(j,) for j in features if j in holes]
+    features = [j for j in features if j not in holes]
     while features:
         run = _one_hot_run(features, found)
         groups.append(tuple(run))
         features = features[len(run) :]
     return grouped(inputs, groups)
+
+
+def _with_holes(inputs: Inputs) -> set[int]:
+    pairs = zip(inputs.columns, inputs.places, strict=True)
+    return {j for column, places in pairs if column.hole is not None for j in places}
 
 
 def detect_indicators(inputs: Inputs, X: FloatArray) -> Inputs:
@@ -123,8 +131,10 @@ def _one_hot_run(features: list[int], found: Occurrences) -> list[int]:
     """Extend from the first feature while no two are high together and until always one is."""
     run, covered = [features[0]], found.high_count[features[0]]
     for j in features[1:]:
-        # A feature that is never high excludes every other, which says nothing.
-        if j != run[-1] + 1 or found.together[j, run].any() or not found.high_count[j]:
+        # A feature that is never high excludes every other, which says nothing; levels that the
+        # sample does not show may stand between others.
+        between = found.varies[run[-1] + 1 : j].any()
+        if between or found.together[j, run].any() or not found.high_count[j]:
             break
         run.append(j)
         covered += found.high_count[j]

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nn2poly.arguments import MAX_LISTED, default_names, listed, nearest, plural
+from nn2poly.batches import gathered
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning, warn_user
 from nn2poly.streams import is_stream
 
 _A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
 
-# Feature → the column that it is an indicator of, and the level.
-Levels = Mapping[str, tuple[str, str]]
+
+class Level(NamedTuple):
+    """What an indicator stands for: a column, the values that set it, and whether others do."""
+
+    column: str
+    values: tuple[str, ...]
+    is_rest: bool = False
+
+
+Levels = Mapping[str, Level]
 
 # What sparse matrices and lazy frames call the step to plain data; NumPy would wrap them whole.
 _UNPACK = ("toarray", "collect")
@@ -50,7 +60,7 @@ def as_matrix(
     allow_nan
         Let NaN through. Infinities are refused either way.
     levels
-        Column and level of the features that are indicators of one, where that is known.
+        What the features stand for that are indicators of a level, where that is known.
 
     Returns
     -------
@@ -77,6 +87,7 @@ def as_matrix(
             found=f"{type(X).__name__}, which is read in batches",
             remedy=next(ways, "read the file first, for example with pandas"),
         )
+    X = gathered(X, where)
     if n_features is None and feature_names is not None:
         n_features = len(feature_names)
     labels = frame_columns(X)
@@ -193,6 +204,8 @@ def _array_matrix(X: object, where: str) -> NDArray[np.float64]:
     array = read_array(X, where)
     if array.ndim and not array.shape[0]:
         raise _no_rows(where)
+    if array.ndim == 2 and array.dtype.kind == "O" and _all_numbers(array):
+        array = array.astype(np.float64)
     if array.ndim == 2 and array.dtype.kind in "biuf":
         return _to_float(array)
     if array.ndim and array.dtype.kind not in "biuf":
@@ -205,6 +218,11 @@ def _array_matrix(X: object, where: str) -> NDArray[np.float64]:
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
 
+def _all_numbers(array: NDArray[Any]) -> bool:
+    """Say that an array of objects holds real numbers alone, as ``frame.to_numpy()`` may."""
+    return all(isinstance(cell, Real) for cell in array.flat)
+
+
 def read_array(X: object, where: str) -> NDArray[Any]:
     """Read anything but a frame as an array, of whatever shape and dtype."""
     what, found = "The data cannot be read as an array.", type(X).__name__
@@ -214,13 +232,19 @@ def read_array(X: object, where: str) -> NDArray[Any]:
     data: Any = X
     is_torch = all(hasattr(type(X), name) for name in ("detach", "cpu", "numpy"))
     try:
-        return np.asanyarray(data.detach().cpu().numpy() if is_torch else data)
+        return np.asanyarray(_from_torch(data) if is_torch else data)
     except (TypeError, ValueError, RuntimeError) as error:
         found = f"{found}: {error}"
         remedy = "pass X.float(), dense" if is_torch else "give every row the same length"
         raise InvalidInputError(
             what, where=where, expected=_A_TABLE, found=found, remedy=remedy
         ) from error
+
+
+def _from_torch(tensor: Any) -> NDArray[Any]:
+    """Give a tensor as an array; NumPy has no bfloat16."""
+    plain = tensor.detach().cpu()
+    return np.asarray((plain.float() if str(plain.dtype) == "torch.bfloat16" else plain).numpy())
 
 
 def _to_float(array: NDArray[Any]) -> NDArray[np.float64]:
@@ -251,53 +275,61 @@ def _frame_matrix(
         raise _no_rows(where)
     if names is None:
         _check_width(len(labels), n_features, where)
-        sources: list[tuple[int, str | None]] = [(j, None) for j in range(len(labels))]
+        sources: list[tuple[int, Level | None]] = [(j, None) for j in range(len(labels))]
     else:
         sources = _match_columns(labels, names, where, levels)
     columns = {j: _frame_column(frame, j) for j, _ in sources}
     numbers = dict.fromkeys(j for j, level in sources if level is None)
     _check_dtypes([labels[j] for j in numbers], [columns[j] for j in numbers], where)
-    factors: dict[int, dict[str, int]] = {}
+    factors: dict[int, dict[int, Level]] = {}
     matrix = np.zeros((len(frame), len(sources)))
     for k, (j, level) in enumerate(sources):
         if level is None:
             matrix[:, k] = _column_values(columns[j])
         else:
-            factors.setdefault(j, {})[level] = k
-    for j, places in factors.items():
-        _mark_levels(matrix, places, columns[j], labels[j], where)
+            factors.setdefault(j, {})[k] = level
+    for j, found in factors.items():
+        _mark_levels(matrix, found, columns[j], labels[j], where)
     return matrix, [labels[j] for j, _ in sources]
 
 
-def _source(name: str, columns: Container[str], levels: Levels) -> tuple[str, str | None] | None:
-    """Find the column of a feature, and the level if it is an indicator.
+def _source(name: str, columns: Container[str], levels: Levels) -> tuple[str, Level | None] | None:
+    """Find the column of a feature, and what it stands for if it is an indicator.
 
     Where nobody knows what a name stands for, ``column=level`` says it.
     """
     if name in columns:
         return name, None
     if name in levels:
-        return levels[name] if levels[name][0] in columns else None
+        column = levels[name].column
+        return (column, levels[name]) if column in columns else None
     end = name.rfind("=")
     while end >= 0 and name[:end] not in columns:
         end = name.rfind("=", 0, end)
-    return (name[:end], name[end + 1 :]) if end >= 0 else None
+    return (name[:end], Level(name[:end], (name[end + 1 :],))) if end >= 0 else None
 
 
 def _mark_levels(
-    matrix: NDArray[np.float64], places: dict[str, int], column: Any, label: str, where: str
+    matrix: NDArray[np.float64], levels: dict[int, Level], column: Any, label: str, where: str
 ) -> None:
     """Set the indicator of every row's level to 1, of all levels to NaN where it is missing.
 
-    ``places`` maps each level to its column of the matrix.
+    Where a level stands for all other values, a missing one is among them, as in encoders.
+
+    ``levels`` tells what the columns of the matrix stand for that are levels of this one.
     """
+    places = {text: k for k, level in levels.items() for text in level.values}
+    rest = next((k for k, level in levels.items() if level.is_rest), None)
     values = np.asarray(column.to_numpy()).tolist()
     found = (places[t] if (t := str(v)) in places else _other_place(v, places) for v in values)
     place = np.fromiter(found, dtype=np.intp, count=len(values))
     known = np.flatnonzero(place >= 0)
     matrix[known, place[known]] = 1.0
     missing, strange = _is_missing(column, values), place < 0
-    matrix[np.ix_(np.flatnonzero(strange & missing), np.array([*places.values()]))] = np.nan
+    if rest is not None:
+        matrix[strange, rest] = 1.0
+        return
+    matrix[np.ix_(np.flatnonzero(strange & missing), np.array([*levels]))] = np.nan
     if rows := np.flatnonzero(strange & ~missing).tolist():
         unknown = list(dict.fromkeys(str(values[i]) for i in rows))
         raise InvalidInputError(
@@ -326,7 +358,7 @@ def _is_missing(column: Any, values: list[Any]) -> NDArray[np.bool_]:
 
 def _match_columns(
     labels: tuple[str, ...], names: tuple[str, ...], where: str, levels: Levels
-) -> list[tuple[int, str | None]]:
+) -> list[tuple[int, Level | None]]:
     """Return the position among the labels of each name, and the level that it asks for."""
     position, counts = {label: j for j, label in enumerate(labels)}, Counter(labels)
     split = [_source(name, position, levels) for name in names]
@@ -402,7 +434,10 @@ def _check_finite(
         f"in {'column' if len(places) == 1 else 'columns'} {listed(places)}"
     )
     expected = "finite numbers"
-    remedy = "fill them in as in training (an imputer is not part of it), or drop those rows"
+    remedy = (
+        "fill them in as in training, or drop those rows; an imputer inside the pipeline that is "
+        "converted fills them by itself"
+    )
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
 

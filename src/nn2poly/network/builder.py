@@ -127,6 +127,22 @@ class NetworkBuilder:
         self._scale = np.broadcast_to(np.asarray(scale, dtype=np.float64), (n_features,))
         self._widths = [n_features]
         self._layers: list[Layer] = []
+        # What each layer's activation is applied to.
+        self._potentials: list[Value] = []
+        # Whether layers became part of another activation, and may be of no use any more.
+        self._merged = False
+
+    def potential(self, source: int) -> Value:
+        """Give what the activation of a layer (1, 2, …) is applied to."""
+        return self._potentials[source - 1]
+
+    def before(self, value: Value, source: int) -> Value:
+        """Give a value without the activation of the layer that is its only source."""
+        return self.potential(source).linear(value.matrices[source], value.bias)
+
+    def activation(self, source: int) -> Activation:
+        """Give the activation of a layer (1, 2, …)."""
+        return self._layers[source - 1].activation
 
     def input(self) -> Value:
         """Give the raw inputs as a value."""
@@ -140,6 +156,11 @@ class NetworkBuilder:
         self._add(value, chosen)
         return Value(np.zeros(value.width), {len(self._layers): np.eye(value.width)})
 
+    def merge(self, value: Value, function: Activation) -> Value:
+        """Apply an activation that stands for several layers made before."""
+        self._merged = True
+        return self.activate(value, function)
+
     def finish(self, value: Value, *, inputs: Inputs | None = None, **fields: Any) -> Network:
         """Close with the output value.
 
@@ -151,10 +172,11 @@ class NetworkBuilder:
         is_last_layer = plain and np.array_equal(value.matrices[last], np.eye(value.width))
         if not is_last_layer or value.bias.any():
             self._add(value, activation("linear"))
+        layers = without_unused(self._layers) if self._merged else self._layers
         if inputs is not None:
             moved = inputs.around(self._center, self._scale)
-            return Network(self._layers, inputs=moved, **fields)
-        return Network(self._layers, center=self._center, scale=self._scale, **fields)
+            return Network(layers, inputs=moved, **fields)
+        return Network(layers, center=self._center, scale=self._scale, **fields)
 
     def _add(self, value: Value, function: Activation) -> None:
         previous = len(self._layers)
@@ -163,4 +185,31 @@ class NetworkBuilder:
             main = np.zeros((self._widths[previous], value.width))
         skips = {s: m for s, m in value.matrices.items() if s != previous and m.any()}
         self._layers.append(Layer(main, value.bias, function, skips))
+        self._potentials.append(value)
         self._widths.append(value.width)
+
+
+def without_unused(layers: Sequence[Layer]) -> list[Layer]:
+    """Leave out layers that nothing uses: parts of a function that became one activation."""
+    used = {len(layers)}
+    for number in range(len(layers), 0, -1):
+        if number in used:
+            layer = layers[number - 1]
+            used |= {number - 1} if layer.weights.any() or number == 1 else set()
+            used |= {source for source, matrix in layer.skips.items() if matrix.any()}
+    kept = [number for number in range(1, len(layers) + 1) if number in used]
+    if len(kept) == len(layers):
+        return list(layers)
+    place = {0: 0, **{number: k for k, number in enumerate(kept, start=1)}}
+    widths = [layers[0].n_inputs, *(layers[number - 1].n_outputs for number in kept)]
+    return [_renumbered(layers[n - 1], n, k, place, widths) for k, n in enumerate(kept, start=1)]
+
+
+def _renumbered(
+    layer: Layer, number: int, new: int, place: dict[int, int], widths: list[int]
+) -> Layer:
+    """Give a layer with the new numbers of its sources."""
+    fed = [(number - 1, layer.weights), *layer.skips.items()]
+    sources = {place[source]: matrix for source, matrix in fed if source in place}
+    main = sources.pop(new - 1, np.zeros((widths[new - 1], layer.n_outputs)))
+    return Layer(main, layer.bias, layer.activation, sources)

@@ -64,6 +64,10 @@ class Layer:
         extra = {_source(k): _real_array(v, 2, f"skip from {k}") for k, v in (skips or {}).items()}
         set_field(self, "skips", MappingProxyType(extra))
 
+    def __reduce__(self) -> tuple[type[Layer], tuple[object, ...]]:
+        # Copies and pickles (joblib sends them) are made anew: the view of `skips` has neither.
+        return Layer, (self.weights, self.bias, self.activation, dict(self.skips))
+
     @property
     def n_inputs(self) -> int:
         """Width of the layer before."""
@@ -273,9 +277,9 @@ class Network:
         raw = np.concatenate(parts)
         return raw[:, 0] if self.n_outputs == 1 else raw
 
-    def check_data(self, X: Any, where: str = "X") -> FloatArray:
+    def check_data(self, X: Any, where: str = "X", *, allow_nan: bool = False) -> FloatArray:
         """Check a table of inputs and turn it into features: (n, p)."""
-        return self.inputs.read(X, where=where)
+        return self.inputs.read(X, where=where, allow_nan=allow_nan)
 
     def to_working(self, X: FloatArray) -> FloatArray:
         """Change raw features (n, p) to working coordinates."""
@@ -290,6 +294,10 @@ class Network:
         factor, shift = new_scale / self.scale, (new_center - self.center) / self.scale
         layers = map_inputs(self, lambda matrix: factor[:, None] * matrix, shift)
         return replace(self, layers=layers, inputs=self.inputs.around(new_center, new_scale))
+
+    def with_inputs(self, inputs: Inputs) -> Network:
+        """Give the same network with other knowledge of its columns."""
+        return replace(self, inputs=inputs)
 
     def named(
         self, feature_names: Iterable[str] | None, output_names: Iterable[str] | None = None

@@ -14,12 +14,13 @@ shows what a function returns.
 from nn2poly.plots.bars import importance
 from nn2poly.plots.comparison import diagonal
 from nn2poly.plots.contributions import waterfall
-from nn2poly.plots.feature_effects import effects, interaction_surface
+from nn2poly.plots.feature_effects import effects
 from nn2poly.plots.histories import path, training
 from nn2poly.plots.layers import potentials
 from nn2poly.plots.pair_plots import heatmap, interaction_network
 from nn2poly.plots.region_maps import region_map
 from nn2poly.plots.region_trees import regions
+from nn2poly.plots.surfaces import interaction_surface
 from nn2poly.plots.swarms import beeswarm
 
 __all__ = [

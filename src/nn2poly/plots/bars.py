@@ -18,7 +18,8 @@ from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_single
 from nn2poly.plots.column_bars import draw_columns
-from nn2poly.plots.labels import output_label, term_label
+from nn2poly.plots.footnotes import warn_below
+from nn2poly.plots.labels import output_label, term_labels
 from nn2poly.plots.layout import (
     Panels,
     describe,
@@ -117,6 +118,7 @@ def importance(
     for panel, k, places in zip(axes, outputs, chosen, strict=True):
         _draw(panel, sizes, k, places, own=ax is None)
     _explain(axes[0], sizes, sizes.values[chosen[0], outputs[0]], crowded=crowded, own=ax is None)
+    warn_below(axes, *(poly if isinstance(poly, Sequence) else [poly]))
     return result(axes)
 
 
@@ -147,8 +149,8 @@ def _largest(sizes: Sizes, output: int, n: int) -> IntArray:
 
 
 def _names(sizes: Sizes, places: IntArray, lines: int = 3) -> list[str]:
-    names = sizes.poly.feature_names
-    return [term_label(sizes.poly.terms[i], names, lines=lines) for i in places.tolist()]
+    terms = [sizes.poly.terms[i] for i in places.tolist()]
+    return term_labels(terms, sizes.poly.feature_names, lines=lines)
 
 
 def _draw(axes: Axes, sizes: Sizes, output: int, places: IntArray, *, own: bool) -> None:

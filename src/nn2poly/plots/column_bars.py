@@ -9,7 +9,8 @@ import numpy as np
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.plots.column_values import column_moves
-from nn2poly.plots.labels import output_label, wrap
+from nn2poly.plots.footnotes import warn_below
+from nn2poly.plots.labels import axis_labels, output_label
 from nn2poly.plots.layout import (
     Panels,
     describe,
@@ -49,13 +50,14 @@ def draw_columns(
     moves = column_moves(poly, X, remedy="pass X=…, the rows over which outputs move")
     outputs = chosen_outputs(output, poly.output_names)
     chosen = [_largest({name: float(v[k]) for name, v in moves.items()}, n) for k in outputs]
-    heights = [rows_height([wrap(name, lines=3) for name in sizes]) for sizes in chosen]
+    heights = [rows_height(axis_labels([*sizes], lines=3)) for sizes in chosen]
     axes = panels(ax, len(outputs), height=max(*heights, 1.2))
     several = poly.n_outputs > 1 or poly.link != "identity"
     for panel, k, sizes in zip(axes, outputs, chosen, strict=True):
         _draw(panel, sizes, own=ax is None)
         text = "standard deviation of what\nmoves with the column, over X"
         describe(panel, x=text, title=output_label(poly, k) if several else "")
+    warn_below(axes, poly)
     return result(axes)
 
 
@@ -67,7 +69,7 @@ def _largest(sizes: dict[str, float], n: int) -> dict[str, float]:
 def _draw(axes: Axes, sizes: dict[str, float], *, own: bool) -> None:
     axes.barh(np.arange(len(sizes)), list(sizes.values()), color=BLUE, height=0.72)
     labels, letters = fit_rows(
-        axes, len(sizes), lambda lines: [wrap(name, lines=lines) for name in sizes], own=own
+        axes, len(sizes), lambda lines: axis_labels([*sizes], lines=lines), own=own
     )
     name_rows(axes, labels, letters)
     tidy(axes)

@@ -6,6 +6,7 @@ The terms of a formula with regions are those of one region each; its columns ar
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from nn2poly.explain.shapley import shapley
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.region_tree import level_names
-from nn2poly.plots.labels import WIDTH, number, wrap
+from nn2poly.plots.labels import WIDTH, axis_labels, number, wrap
 from nn2poly.plots.units import read_rows
 
 
@@ -45,6 +46,15 @@ def column_moves(poly: PiecewisePolynomial, X: Any, *, remedy: str) -> dict[str,
     return {str(name): np.array(values, dtype=np.float64) for name, *values in rows}
 
 
+def goes_by_column(poly: Explicit) -> bool:
+    """Say that terms do not tell what columns do: there are regions, or levels of factors.
+
+    What single levels do is a matter of how they are coded; what the column does is not.
+    """
+    factors = any(column.width > 1 for column in poly.inputs.columns)
+    return factors or isinstance(poly, PiecewisePolynomial)
+
+
 @dataclass(frozen=True, eq=False)
 class Players:
     """Shapley values of some rows for one output.
@@ -52,7 +62,7 @@ class Players:
     Parameters
     ----------
     names
-        Columns, or of a polynomial features.
+        Columns.
     values
         Array (n, n_names).
     data
@@ -87,10 +97,27 @@ def players(poly: Formula, rows: FloatArray, background: FloatArray, output: int
     )
 
 
-def value_label(poly: Explicit, name: str, value: float, lines: int) -> str:
-    """Name a column with its value, in words if it has levels: ``weather = rain``."""
-    label = wrap(name, WIDTH, lines)
-    text = f" = {wrap(_value_text(poly, name, value), WIDTH - 3, 1)}"
+def value_labels(
+    poly: Explicit, names: Sequence[str], values: Sequence[float], lines: int
+) -> list[str]:
+    """Name columns with their values, in words if they have levels: ``weather = rain``."""
+    labels = axis_labels(names, WIDTH, lines)
+    texts = [_value_text(poly, name, value) for name, value in zip(names, values, strict=True)]
+    return [
+        with_value(label, wrap(text, WIDTH - 3, 1), lines)
+        for label, text in zip(labels, texts, strict=True)
+    ]
+
+
+def with_value(label: str, value: str, lines: int) -> str:
+    """Add a value to a label, on a line of its own where it needs one and there is more than one.
+
+    Examples
+    --------
+    >>> with_value("weather", "rain", 1)
+    'weather = rain'
+    """
+    text = f" = {value}"
     if len(label.rpartition("\n")[2] + text) <= WIDTH:
         return label + text
     return label if lines < 2 else f"{label}\n{text.strip()}"

@@ -8,10 +8,11 @@ import numpy as np
 
 from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
-from nn2poly.assess.fidelity import Approximation, check_pair, mean_r2
-from nn2poly.inputs import as_matrix, matching_names
-from nn2poly.network.readers import read_network
-from nn2poly.plots.labels import plain, shorten
+from nn2poly.assess.compared import comparable
+from nn2poly.assess.fidelity import Approximation, check_pair, check_polynomial, mean_r2
+from nn2poly.inputs import read_either
+from nn2poly.plots.footnotes import warn_below
+from nn2poly.plots.labels import axis_labels
 from nn2poly.plots.layout import Panels, describe, panels, result, tidy
 from nn2poly.plots.style import BLUE, GREY, ORANGE, SMALL_SIZE, shades, styled
 from nn2poly.plots.units import chosen_outputs
@@ -43,7 +44,7 @@ def diagonal(
     Parameters
     ----------
     model
-        The network: anything that `nn2poly.read_network` reads.
+        The network: anything that `nn2poly.read_network` reads, or a function.
     poly
         Its polynomial, explicit or in factored form.
     X
@@ -72,21 +73,23 @@ def diagonal(
     R² > 0.9999
     3 rows
     """
-    network = read_network(model)
+    check_polynomial(poly, "diagonal")
+    network = comparable(model, poly.inputs, poly.outputs, X)
     check_pair(network, poly, "diagonal")
-    names = matching_names(X, poly.feature_names, network.feature_names)
-    rows = as_matrix(X, feature_names=names, n_features=network.n_features, where="X")
+    rows = read_either(X, poly.inputs, network.inputs)
     outputs = chosen_outputs(output, poly.output_names)
     truth = network.predict(rows).reshape(len(rows), -1)
     guess = poly.outputs_by_order(rows)[-1]
     outside = poly.count_outside(rows)
     side = 3.2 if len(outputs) == 1 else 2.4 if len(outputs) < 4 else 1.9
     axes = panels(ax, len(outputs), columns=4 if len(outputs) > 3 else 3, height=side)
+    names = axis_labels(poly.output_names, 30, 1)
     for panel, k in zip(axes, outputs, strict=True):
         _draw(panel, truth[:, k], guess[:, k], outside)
-        name = plain(shorten(poly.output_names[k], 30)) if len(poly.output_names) > 1 else ""
+        name = names[k] if len(names) > 1 else ""
         raw = "" if network.link == "identity" else " (logit)"
         describe(panel, x=f"network{raw}", y=f"polynomial{raw}", title=name)
+    warn_below(axes, poly)
     return result(axes)
 
 

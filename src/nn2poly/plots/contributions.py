@@ -18,14 +18,18 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import frame_columns, read_array
-from nn2poly.plots.column_values import players, value_label
-from nn2poly.plots.labels import WIDTH, number, output_label, term_label, wrap
+from nn2poly.plots.column_values import goes_by_column, players, value_labels, with_value
+from nn2poly.plots.footnotes import warn_below
+from nn2poly.plots.labels import number, output_label, term_labels, wrap
 from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, tidy
 from nn2poly.plots.style import BLACK, GREY, PALE, SMALL_SIZE, sign_color, styled
 from nn2poly.plots.units import read_rows, thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# Steps that are shown so that what is left is not the largest: a page (taste).
+MOST_STEPS = 30
 
 
 @styled
@@ -52,10 +56,11 @@ def waterfall(
         One row in raw units: array (p,) or (1, p), list, labelled Series, or frame of one row.
     X
         Array or data frame (m, p): what the row is compared with (at most 1,000 rows, evenly
-        spaced). The steps are then the Shapley values of the columns (of a polynomial: of its
-        features) by `explain.shapley`, whatever the regions. None: the terms.
+        spaced). The steps are then the Shapley values of the columns by `explain.shapley`,
+        whatever the regions and however levels are coded. None: the terms.
     n
-        How many steps, largest first; the rest is one bar.
+        How many steps, largest first; the rest is one bar. Where that would be the largest,
+        more steps are shown, up to 30.
     output
         Index or name of the output.
     ax
@@ -85,17 +90,12 @@ def waterfall(
         steps = _term_steps(checked, row, k)
     else:
         steps = _column_steps(checked, row, thin(read_rows(checked, X), MAX_ROWS), k)
-    places = largest(np.abs(steps.values), check_count(n, where="n"))
-    places = places[steps.values[places] != 0.0]
-    # Everything else, summed on its own: a difference of large sums would lose digits.
-    left = np.flatnonzero(steps.values)
-    left = left[~np.isin(left, places)]
+    places, left = _shown(steps.values, check_count(n, where="n"))
     rest = [float(steps.values[left].sum())] if len(left) else []
 
     def make(lines: int) -> list[str]:
         others = [plural(len(left), f"other {steps.unit}")] if len(left) else []
-        named = [steps.name(i, lines) for i in places.tolist()]
-        return [steps.begin, *named, *others, "prediction"]
+        return [steps.begin, *steps.names(places.tolist(), lines), *others, "prediction"]
 
     axes = panels(ax, height=max(rows_height(make(3)), 1.4) + 0.25 * bool(steps.title))[0]
     _draw_steps(axes, steps.start, [*steps.values[places].tolist(), *rest])
@@ -103,16 +103,33 @@ def waterfall(
     name_rows(axes, labels, letters)
     describe(axes, x=output_label(checked, k), title=steps.title)
     tidy(axes, left=False)
+    warn_below([axes], checked)
     return axes
+
+
+def _shown(values: FloatArray, n: int) -> tuple[IntArray, IntArray]:
+    """Choose the steps that have a bar, largest first, and those that share one.
+
+    More than n, up to a limit, as long as the shared bar would be the largest of all.
+    """
+    order = largest(np.abs(values), max(n, MOST_STEPS))
+    order = order[values[order] != 0.0]
+    varying = np.flatnonzero(values)
+    for count in range(min(n, len(order)), len(order) + 1):
+        # The rest is summed on its own: a difference of large sums would lose digits.
+        left = varying[~np.isin(varying, order[:count])]
+        if abs(float(values[left].sum())) <= np.abs(values[order[:1]]).max(initial=0.0):
+            return order[:count], left
+    return order, left
 
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """What leads from a start to a prediction: values (m,), and how to name each in some lines."""
+    """What leads from a start to a prediction: values (m,), and names of some in some lines."""
 
     start: float
     values: FloatArray
-    name: Callable[[int, int], str]
+    names: Callable[[list[int], int], list[str]]
     begin: str
     unit: str
     title: str = ""
@@ -130,7 +147,7 @@ def _term_steps(formula: Explicit, row: FloatArray, output: int) -> _Steps:
     return _Steps(
         float(values[constant].sum()),
         np.where(constant, 0.0, values),
-        lambda i, lines: _with_value(poly, poly.terms[i], row, lines),
+        lambda places, lines: _names_at(poly, [poly.terms[i] for i in places], row, lines),
         "intercept",
         "term",
         title,
@@ -146,9 +163,11 @@ def _column_steps(
     return _Steps(
         found.base,
         found.values[0],
-        lambda i, lines: value_label(formula, names[i], data[i], lines),
+        lambda places, lines: value_labels(
+            formula, [names[i] for i in places], [data[i] for i in places], lines
+        ),
         "average over X",
-        "column" if isinstance(formula, PiecewisePolynomial) else "feature",
+        "column" if goes_by_column(formula) else "feature",
     )
 
 
@@ -190,15 +209,15 @@ def _contributions(poly: Polynomial, rows: FloatArray, output: int) -> FloatArra
     return result
 
 
-def _with_value(poly: Polynomial, term: tuple[int, ...], row: FloatArray, lines: int) -> str:
-    """Name a term; one of a single feature with its value, when the line holds it."""
-    label = term_label(term, poly.feature_names, lines=lines)
-    if len(term) != 1:
-        return label
-    value = f" = {number(row[term[0]])}"
-    if len(label.rpartition("\n")[2] + value) <= WIDTH:
-        return label + value
-    return label if lines < 2 else f"{label}\n{value.strip()}"
+def _names_at(
+    poly: Polynomial, terms: list[tuple[int, ...]], row: FloatArray, lines: int
+) -> list[str]:
+    """Name terms; one of a single feature with its value, when the line holds it."""
+    labels = term_labels(terms, poly.feature_names, lines=lines)
+    return [
+        with_value(label, number(row[term[0]]), lines) if len(term) == 1 else label
+        for label, term in zip(labels, terms, strict=True)
+    ]
 
 
 def _draw_steps(axes: Axes, start: float, steps: list[float]) -> None:

@@ -1,36 +1,46 @@
-"""`effects` and `interaction_surface`: the polynomial along one feature, or over two."""
+"""`effects`: the formula along one feature, and its network beside it."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.errors import InvalidInputError, OutsideRangeWarning
-from nn2poly.explain.dependence import partial_dependence
+from nn2poly.errors import InvalidInputError
+from nn2poly.explain.rows import warn_mixed
 from nn2poly.formula.borders import both_sides, thresholds
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
+from nn2poly.inputs import frame_columns, read_either
+from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import output_label, wrap
-from nn2poly.plots.layout import DENSITY_TO, Panels, density, describe, panels, result, tidy
-from nn2poly.plots.level_effects import draw_levels, effect_places, most_important
-from nn2poly.plots.style import BLACK, BLUE, GREEN, PALE, SMALL_SIZE, sequential, styled
-from nn2poly.plots.units import feature_index, read_rows, thin
+from nn2poly.plots.layout import (
+    DENSITY_TO,
+    Panels,
+    density,
+    describe,
+    is_new,
+    panels,
+    result,
+    tidy,
+)
+from nn2poly.plots.level_effects import draw_levels, draw_shares, effect_places, most_important
+from nn2poly.plots.network_curves import POINTS as NETWORK_POINTS
+from nn2poly.plots.network_curves import Compared, compare, draw_network, name_curves
+from nn2poly.plots.ranges import average_at, others_text, span
+from nn2poly.plots.style import BLUE, GREEN, PALE, styled
+from nn2poly.plots.units import read_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Dots of data on a surface, points of a curve and of each side of a surface, contours (taste).
-DOTS, POINTS, GRID, LEVELS = 400, 200, 80, 12
-# Up to so many values a feature gets a dot at each (taste).
-FEW_VALUES = 10
-# Without data and without a calibrated range, a feature runs so many scales around its centre:
-# 95 % of a normal one.
-REACH = 2.0
+# Points of a curve; up to so many values a feature gets a dot at each; panels side by side (taste).
+POINTS, FEW_VALUES, COLUMNS = 200, 10, 3
+# Share of the range that is left free around dots (taste).
+DOT_MARGIN = 0.08
 
 
 @styled
@@ -40,9 +50,12 @@ def effects(
     *,
     X: Any = None,
     output: int | str = 0,
+    model: Any = None,
     ax: Any = None,
 ) -> Axes | Panels:
     """Draw the effect of one feature on an output, with the density of its data.
+
+    Several panels have the same scale: a flat curve is a feature that does little.
 
     Parameters
     ----------
@@ -60,6 +73,9 @@ def effects(
         the conversion saw, the background is grey.
     output
         Index or name of the output.
+    model
+        The network, as `nn2poly.convert` takes it: its own curve is drawn beside, dashed, and as
+        a ring around each dot; averaged over the same rows, of more than 5,000 an even choice.
     ax
         matplotlib Axes, a sequence of them for several features; None for a new figure.
 
@@ -70,7 +86,7 @@ def effects(
     Raises
     ------
     InvalidInputError
-        When there are levels to draw, but no X.
+        When there are levels to draw, but no X; when model and formula do not go together.
     UnknownTermError
         When there is no such feature or output.
 
@@ -83,142 +99,91 @@ def effects(
     array([1., 9.])
     """
     checked = check_formula(poly)
-    rows = None if X is None else read_rows(checked, X)
+    _check_feature(feature)
+    compared = None if model is None else compare(model, checked, X)
+    rows = None if X is None else _read(checked, X, compared)
+    if rows is not None:
+        warn_mixed(checked)
     k = output_index(output, checked.output_names)
     wanted = [feature] if isinstance(feature, str) or not isinstance(feature, Sequence) else feature
     drawn = most_important(checked, X) if feature is None else wanted
     chosen = [effect_places(each, checked) for each in drawn]
     if not chosen:
         raise InvalidInputError("There is no feature to draw.", where="feature", found="none")
-    axes = panels(ax, len(chosen), columns=3, height=2.4)
+    axes = panels(ax, len(chosen), columns=COLUMNS, height=2.4)
     for panel, (places, column) in zip(axes, chosen, strict=True):
         if column is None:
-            _draw_effect(panel, checked, places[0], k, rows)
+            _draw_effect(panel, checked, places[0], k, rows, compared)
         else:
-            draw_levels(panel, checked, column, places, k, rows)
+            draw_levels(panel, checked, column, places, k, rows, compared)
+    _share_heights(axes, 0.0 if rows is None else DENSITY_TO)
+    if rows is not None:
+        for panel, (places, column) in zip(axes, chosen, strict=True):
+            _draw_rows(panel, checked, places, rows, levels=column is not None)
+    _describe(axes, checked, k, others_text(rows))
+    if compared is not None:
+        name_curves(axes[min(len(axes), COLUMNS) - 1])
+    warn_below(axes, checked)
     return result(axes)
 
 
-@styled
-def interaction_surface(
-    poly: Explicit,
-    a: int | str,
-    b: int | str,
-    *,
-    X: Any = None,
-    output: int | str = 0,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw an output over two features, as filled contours.
-
-    Parameters
-    ----------
-    poly
-        A polynomial.
-    a, b
-        Names or indices of two features, across and up.
-    X
-        Array or data frame (n, p): the surface covers the range of both features and is
-        averaged over the others of these rows, some of which are dots:
-        `explain.partial_dependence`. None: the others stay at the polynomial's centre. The
-        title says which.
-    output
-        Index or name of the output.
-    ax
-        matplotlib Axes; None for a new figure.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    InvalidInputError
-        When both features are the same.
-    UnknownTermError
-        When there is no such feature or output.
-
-    Examples
-    --------
-    >>> from nn2poly import Polynomial, plots
-    >>> poly = Polynomial([[1.0], [2.0], [0.0], [0.0], [3.0], [0.0]], 2, ["rm", "lstat"])
-    >>> plots.interaction_surface(poly, "rm", "lstat").get_ylabel()
-    'lstat'
-    """
-    checked = check_formula(poly)
-    rows = None if X is None else read_rows(checked, X)
-    k = output_index(output, checked.output_names)
-    pair = (feature_index(a, checked), feature_index(b, checked))
-    if pair[0] == pair[1]:
-        raise InvalidInputError(
-            "A surface needs two different features.", where="b", found=f"{a!r} and {b!r}"
-        )
-    axes = panels(ax, height=2.8)[0]
-    across, up = (
-        both_sides(
-            np.linspace(*span(checked, i, rows), GRID),
-            thresholds(checked.tree, int(checked.inputs.column_of[i])),
-        )
-        for i in pair
-    )
-    height = _average(checked, rows, pair, (across, up))[:, :, k].T
-    _draw_surface(axes, across, up, height, output_label(checked, k))
-    if rows is not None:
-        dots = thin(rows, DOTS)[:, list(pair)]
-        axes.scatter(dots[:, 0], dots[:, 1], s=4, color=BLACK, alpha=0.6, linewidths=0)
-    axes.set_xlim(across[0], across[-1])
-    axes.set_ylim(up[0], up[-1])
-    describe(
-        axes,
-        x=wrap(checked.feature_names[pair[0]], 36, 2),
-        y=wrap(checked.feature_names[pair[1]], 30, 2),
-        title=_others(rows) if checked.n_features > 2 else "",
-    )
-    tidy(axes)
-    return axes
+def _read(poly: Explicit, X: Any, compared: Compared | None) -> FloatArray:
+    """Read rows (n, p), with a network at hand by its names too."""
+    if compared is None:
+        return read_rows(poly, X)
+    return read_either(X, poly.inputs, compared.network.inputs)
 
 
-def _average(
-    poly: Explicit,
-    rows: FloatArray | None,
-    features: tuple[int, ...],
-    grid: Sequence[FloatArray],
-) -> FloatArray:
-    """Average over the rows, or at the centre: array (g_1, …, g_m, n_outputs)."""
-    base = poly.center[None] if rows is None else rows
-    with warnings.catch_warnings():
-        # The picture itself shows which part the conversion did not see.
-        warnings.simplefilter("ignore", OutsideRangeWarning)
-        axes = grid[0] if len(features) == 1 else grid
-        return partial_dependence(poly, base, features, grid=axes).values
+def _share_heights(axes: list[Axes], below: float) -> None:
+    """Give all panels the same scale, with room for the data below the curves."""
+    bottom = min(panel.get_ylim()[0] for panel in axes)
+    top = max(panel.get_ylim()[1] for panel in axes)
+    for panel in axes:
+        panel.set_ylim(bottom - below * (top - bottom), top)
 
 
-def span(poly: Explicit, feature: int, rows: FloatArray | None) -> tuple[float, float]:
-    """Choose the range of a feature: of the data, of the calibration, or around the centre.
-
-    Examples
-    --------
-    >>> from nn2poly import Polynomial
-    >>> poly = Polynomial([[0.0], [1.0]], 1, ["t"], center=20.0, scale=5.0)
-    >>> span(poly, 0, None), span(poly, 0, np.array([[15.0], [18.0]]))
-    ((10.0, 30.0), (15.0, 18.0))
-    """
-    center, scale = float(poly.center[feature]), float(poly.scale[feature])
-    if rows is not None:
-        low, high = float(rows[:, feature].min()), float(rows[:, feature].max())
-    elif poly.low is not None and poly.high is not None:
-        low, high = float(poly.low[feature]), float(poly.high[feature])
+def _draw_rows(
+    axes: Axes, poly: Explicit, places: tuple[int, ...], rows: FloatArray, *, levels: bool
+) -> None:
+    """Draw where the data are, at the bottom."""
+    if levels:
+        draw_shares(axes, poly, places, rows)
     else:
-        low, high = center - REACH * scale, center + REACH * scale
-    return (low, high) if high > low else (low - scale, high + scale)
+        _draw_density(axes, rows[:, places[0]])
 
 
-def _others(rows: FloatArray | None) -> str:
-    return "others at their centre" if rows is None else "others averaged over X"
+def _describe(axes: list[Axes], poly: Explicit, output: int, title: str) -> None:
+    """Say once per row of a new figure what goes up, and once what becomes of the others."""
+    for place, panel in enumerate(axes):
+        first = place % COLUMNS == 0 or not is_new(panel)
+        y = output_label(poly, output, length=24) if first else ""
+        once = poly.n_features > 1 and (place == 0 or not is_new(panel))
+        describe(panel, x=panel.get_xlabel(), y=y, title=title if once else "")
+        panel.locator_params(axis="y", nbins=5)
+        tidy(panel)
+        panel.tick_params(axis="y", labelleft=first)
+
+
+def _check_feature(feature: Any) -> None:
+    """Refuse a table in the place of a feature."""
+    rows = isinstance(feature, list | tuple) and any(isinstance(r, list | tuple) for r in feature)
+    if rows or np.ndim(feature) > 1 or frame_columns(feature) is not None:
+        raise InvalidInputError(
+            "A table stands in the place of a feature.",
+            where="feature",
+            expected="a name or an index, or a list of them",
+            found=type(feature).__name__,
+            remedy="pass the rows by name: effects(poly, X=X)",
+        )
 
 
 def _draw_effect(
-    axes: Axes, poly: Explicit, feature: int, output: int, rows: FloatArray | None
+    axes: Axes,
+    poly: Explicit,
+    feature: int,
+    output: int,
+    rows: FloatArray | None,
+    compared: Compared | None,
 ) -> None:
     low, high = span(poly, feature, rows)
     cuts = thresholds(poly.tree, int(poly.inputs.column_of[feature]))
@@ -227,28 +192,22 @@ def _draw_effect(
     few = values if values is not None and len(values) <= FEW_VALUES else None
     # Between the values of a category the curve means nothing.
     style = "-" if few is None else ":"
-    curve = _average(poly, rows, (feature,), (grid,))[:, output]
+    curve = average_at(poly, rows, (feature,), (grid,))[:, output]
     _draw_curve(
         axes, grid, curve, np.searchsorted(grid, [c for c in cuts if low < c <= high]), style
     )
-    axes.set_xlim(low, high)
-    if rows is not None:
-        bottom, top = axes.get_ylim()
-        # The density goes below the curve.
-        axes.set_ylim(bottom - DENSITY_TO * (top - bottom), top)
-        _draw_density(axes, rows[:, feature])
+    # Dots at the ends stay off the frame.
+    margin = 0.0 if few is None else DOT_MARGIN * (high - low)
+    axes.set_xlim(low - margin, high + margin)
     if few is not None:
-        dots = _average(poly, rows, (feature,), (few,))[:, output]
+        dots = average_at(poly, rows, (feature,), (few,))[:, output]
         axes.plot(few, dots, "o", color=BLUE, markersize=4, clip_on=False)
+    if compared is not None:
+        asked = np.linspace(low, high, NETWORK_POINTS) if few is None else few
+        draw_network(axes, compared, feature, output, asked, few=few is not None)
     _shade_unseen(axes, poly, feature, low, high)
-    describe(
-        axes,
-        x=wrap(poly.feature_names[feature], 30, 3),
-        y=output_label(poly, output, length=24),
-        title=_others(rows) if poly.n_features > 1 else "",
-    )
-    axes.locator_params(nbins=5)
-    tidy(axes)
+    axes.set_xlabel(wrap(poly.feature_names[feature], 30, 3))
+    axes.locator_params(axis="x", nbins=5)
 
 
 def _draw_curve(
@@ -279,20 +238,3 @@ def _shade_unseen(axes: Axes, poly: Explicit, feature: int, low: float, high: fl
     for begin, end in ((low, min(seen[0], high)), (max(seen[1], low), high)):
         if begin < end:
             axes.axvspan(begin, end, color=PALE, alpha=0.6, linewidth=0, zorder=0)
-
-
-def _draw_surface(
-    axes: Axes, across: FloatArray, up: FloatArray, height: FloatArray, label: str
-) -> None:
-    flat = float(np.ptp(height)) <= 1e-12 * max(float(np.abs(height).max()), 1e-300)
-    if flat:  # contours of rounding errors would look like a finding
-        height = np.full_like(height, height.mean())
-    level = float(height.mean())
-    steps = [level - 0.5, level + 0.5] if flat else LEVELS
-    filled = axes.contourf(across, up, height, levels=steps, cmap=sequential())
-    if not flat:
-        axes.contour(across, up, height, levels=filled.levels, colors="white", linewidths=0.3)
-    bar = axes.figure.colorbar(filled, ax=axes, pad=0.03)
-    bar.set_label(label, fontsize=SMALL_SIZE)
-    bar.ax.tick_params(labelsize=SMALL_SIZE, width=0.6)
-    bar.outline.set_visible(False)

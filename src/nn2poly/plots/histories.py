@@ -14,9 +14,10 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.formula.importance import unit_text
 from nn2poly.formula.largest import largest
 from nn2poly.formula.term_names import output_index
-from nn2poly.plots.labels import output_label, term_label
-from nn2poly.plots.layout import describe, legend_text, panels, tidy
-from nn2poly.plots.style import BLUE, CYCLE, GREY, PALE, SMALL_SIZE, styled
+from nn2poly.plots.footnotes import warn_below
+from nn2poly.plots.labels import number, output_label, term_labels
+from nn2poly.plots.layout import describe, legend_text, mark_above, panels, tidy
+from nn2poly.plots.style import BLUE, CYCLE, GREY, ORANGE, PALE, SMALL_SIZE, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +34,9 @@ DASHES = ("-", "--", ":", "-.")
 @styled
 def path(path: SparsePath | Sequence[tuple[int, int, float]], *, ax: Axes | None = None) -> Axes:
     """Draw the fidelity against the number of terms.
+
+    What is worse than a constant leaves the axis: a triangle at the bottom marks it, and the
+    lowest R² is told.
 
     Parameters
     ----------
@@ -75,7 +79,9 @@ def path(path: SparsePath | Sequence[tuple[int, int, float]], *, ax: Axes | None
     describe(axes, x="number of terms", y="held-out R²")
     axes.axhline(1.0, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
     _frame(axes, r2)
+    _mark_below(axes, r2, np.asarray(axes.lines[0].get_xdata()))
     tidy(axes)
+    warn_below([axes], getattr(path, "poly", None))
     return axes
 
 
@@ -134,11 +140,13 @@ def training(
     marker = "o" if len(steps) == 1 else None
     for i in places[count:]:
         axes.plot(steps, values[:, i], color=PALE, linewidth=0.6, zorder=1, marker=marker)
+    terms = [first.terms[i] for i in places[:count]]
+    labels = term_labels(terms, first.feature_names, width=20, lines=2)
     for line, i in enumerate(places[:count]):
         axes.plot(
             steps, values[:, i], color=CYCLE[line % len(CYCLE)], marker=marker, markersize=3,
             linestyle=DASHES[line // len(CYCLE) % len(DASHES)],
-            label=legend_text(term_label(first.terms[i], first.feature_names, width=20, lines=2)),
+            label=legend_text(labels[line]),
         )  # fmt: skip
     axes.axhline(0.0, color=GREY, linewidth=0.5, zorder=0)
     units = unit_text(first.inputs)
@@ -174,10 +182,9 @@ def _name_orders(axes: Axes, orders: list[tuple[int, int, float]]) -> None:
 def _list_terms(axes: Axes, path: SparsePath) -> None:
     """List the first terms in the corner that a rising curve leaves free."""
     names = path.poly.feature_names
-    listed = [
-        f"{place}  {term_label(path.poly.terms[i], names, width=26, lines=1)}"
-        for place, i in enumerate(path.chosen[:LISTED].tolist(), start=1)
-    ]
+    terms = [path.poly.terms[i] for i in path.chosen[:LISTED].tolist()]
+    labels = term_labels(terms, names, width=26, lines=1)
+    listed = [f"{place}  {label}" for place, label in enumerate(labels, start=1)]
     more = ["…"] if len(path.chosen) > LISTED else []
     text = "\n".join(["first to join:", *listed, *more])
     axes.text(
@@ -193,3 +200,17 @@ def _frame(axes: Axes, r2: FloatArray) -> None:
     margin = 0.12 * (1.0 - low) or 0.05
     axes.set_ylim(low - margin, 1.0 + margin / 2)
     axes.locator_params(axis="y", nbins=5)
+
+
+def _mark_below(axes: Axes, r2: FloatArray, x: FloatArray) -> None:
+    """Mark the numbers of terms whose fidelity lies below the frame, or is none."""
+    bottom = axes.get_ylim()[0]
+    below = ~(r2 >= bottom)
+    if not below.any():
+        return
+    look: Any = {"marker": "v", "color": ORANGE, "markersize": 5}
+    at = np.full(int(below.sum()), bottom)
+    axes.plot(x[below], at, linestyle="none", clip_on=False, zorder=4, **look)
+    lowest = float(np.where(np.isfinite(r2), r2, -np.inf).min())
+    said = f"down to {number(lowest)}" if np.isfinite(lowest) else "some not finite"
+    mark_above(axes, label=f"below the axis: R² {said}", **look)

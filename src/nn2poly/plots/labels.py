@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nn2poly.formula.term_names import output_index
+from nn2poly.plots.shortening import broken, shorten_together
 
 if TYPE_CHECKING:
     from nn2poly.formula.piecewise import Explicit
 
 # Characters of a line, which leave half of one column for bars; lines of one label (taste).
 WIDTH, LINES = 24, 4
+# Numbers are written to the unit below the first, and without an exponent below the second (taste).
+TO_THE_UNIT, LARGEST_NUMBER = 1e6, 1e9
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -27,35 +31,30 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text).replace("$", r"\$")
 
 
-def shorten(text: str, length: int) -> str:
-    """Leave out the middle of a long name: both ends tell names apart.
+def axis_labels(names: Sequence[str], width: int = WIDTH, lines: int = LINES) -> list[str]:
+    """Write all names of one axis, each in a few lines; shortened ones still differ.
 
     Examples
     --------
-    >>> shorten("distance_to_the_nearest_station", 16)
-    'distance_…tation'
+    >>> axis_labels(["sex=male", "sex=female"], 7, 1)
+    ['se…male', '…female']
+    >>> print(axis_labels(["average number of rooms per dwelling"], 20)[0])
+    average number of
+    rooms per dwelling
     """
-    if len(text) <= length:
-        return text
-    tail = max((length - 1) * 2 // 5, 0)
-    return f"{text[: length - 1 - tail]}…{text[len(text) - tail :]}"
+    short = shorten_together(names, width, lines)
+    return [plain_lines(broken(text, width)) for text in short]
 
 
 def wrap(name: str, width: int = WIDTH, lines: int = LINES) -> str:
-    """Break a name into lines after spaces, underscores and the like, and shorten the rest.
+    """Write one name that stands by itself in a few lines; those of an axis: `axis_labels`.
 
     Examples
     --------
-    >>> print(wrap("average number of rooms per dwelling", 20))
-    average number of
-    rooms per dwelling
     >>> print(wrap("average number of rooms per dwelling", 20, lines=1))
     average numb…welling
     """
-    length, rows = width * lines, _broken(name, width)
-    while len(rows) > lines:
-        rows, length = _broken(shorten(name, length), width), length - 1
-    return plain_lines(rows)
+    return axis_labels([name], width, lines)[0]
 
 
 def plain_lines(rows: Sequence[str]) -> str:
@@ -63,60 +62,75 @@ def plain_lines(rows: Sequence[str]) -> str:
     return "\n".join(plain(row).strip() for row in rows)
 
 
-def _broken(name: str, width: int) -> list[str]:
-    pieces = re.findall(r"[^\s_\-./=:,…]*[\s_\-./=:,…]*", name)
-    chunks = [p[i : i + width] for p in pieces if p for i in range(0, len(p), width)]
-    rows = [""]
-    for chunk in chunks:
-        if len((rows[-1] + chunk).rstrip()) <= width:
-            rows[-1] += chunk
-        else:
-            rows.append(chunk)
-    return [row for row in rows if row.strip()]
-
-
-def distinct(names: Sequence[str], length: int) -> list[str]:
-    """Shorten names to one line each; those that then look alike are numbered.
-
-    Examples
-    --------
-    >>> distinct(["mean_of_a_x", "mean_of_b_x", "rm"], 8)
-    ['1 mea…_x', '2 mea…_x', 'rm']
-    """
-    short = [shorten(name, length) for name in names]
-    return [
-        plain(s if short.count(s) == 1 else f"{i} {shorten(name, length - 1 - len(str(i)))}")
-        for i, (name, s) in enumerate(zip(names, short, strict=True), start=1)
-    ]
-
-
 def term_label(
     term: Sequence[int], names: Sequence[str], width: int = WIDTH, lines: int = LINES
 ) -> str:
-    """Spell a term for a figure, its factors one below the other when they are long.
+    """Spell one term that stands by itself; those of an axis: `term_labels`.
 
     Examples
     --------
     >>> names = ("rm", "lower status of the population")
     >>> term_label((), names), term_label((0, 0), names)
     ('intercept', 'rm²')
-    >>> print(term_label((0, 1), names))
+    """
+    return term_labels([term], names, width, lines)[0]
+
+
+def term_labels(
+    terms: Sequence[Sequence[int]],
+    names: Sequence[str],
+    width: int = WIDTH,
+    lines: int = LINES,
+) -> list[str]:
+    r"""Spell the terms of one axis, factors one below the other when they are long.
+
+    Examples
+    --------
+    >>> names = ("rm", "lower status of the population")
+    >>> print(*term_labels([(0,), (0, 1)], names), sep="\n")
+    rm
     rm
     × lower status of the
     population
     """
+    used = list(dict.fromkeys(i for term in terms for i in term))
+
+    @cache
+    def short(width: int, lines: int) -> dict[int, str]:
+        together = shorten_together([names[i] for i in used], width, lines)
+        return dict(zip(used, together, strict=True))
+
+    labels = [_term_text(term, names, short, width, lines) for term in terms]
+    # Two names of different length, each with room of its own, may by chance look alike.
+    counts = Counter(labels)
+    return [text if counts[text] == 1 else f"{i} {text}" for i, text in enumerate(labels, 1)]
+
+
+def _term_text(
+    term: Sequence[int],
+    names: Sequence[str],
+    short: Callable[[int, int], dict[int, str]],
+    width: int,
+    lines: int,
+) -> str:
+    """Spell a term; ``short`` gives the names of the axis in lines of some letters."""
     if not term:
         return "intercept"
-    factors = [_power(names[i], term.count(i)) for i in dict.fromkeys(term)]
-    whole = " × ".join(factors)
-    if len(factors) == 1 or len(whole) <= width:
-        return wrap(whole, width, lines)
-    if lines < len(factors):
+    powers = {i: _power(term.count(i)) for i in dict.fromkeys(term)}
+    whole = " × ".join(names[i] + power for i, power in powers.items())
+    if len(powers) > 1 and len(whole) <= width:
+        return plain_lines([whole])
+    if lines < len(powers):
         # Too low for one line each: every factor gets its share of what there is.
-        share = max(4, (width * max(lines, 1)) // len(factors) - 3)
-        return wrap(" × ".join(shorten(f, share) for f in factors), width + 2, lines)
-    shares = _share([len(_broken(factor, width)) for factor in factors], lines)
-    return "\n× ".join(wrap(f, width, share) for f, share in zip(factors, shares, strict=True))
+        share = max(4, (width * max(lines, 1)) // len(powers) - 3)
+        text = " × ".join(short(share - len(p), 1)[i] + p for i, p in powers.items())
+        return plain_lines(broken(text, width + 2))
+    needs = [len(broken(names[i] + power, width)) for i, power in powers.items()]
+    shares = _share(needs, lines)
+    return "\n× ".join(
+        plain_lines(broken(short(width - len(p), m)[i], width - len(p))) + p
+        for (i, p), m in zip(powers.items(), shares, strict=True)
+    )
 
 
 def _share(needs: list[int], lines: int) -> list[int]:
@@ -129,8 +143,8 @@ def _share(needs: list[int], lines: int) -> list[int]:
     return shares
 
 
-def _power(name: str, power: int) -> str:
-    return name if power == 1 else name + str(power).translate(_SUPERSCRIPTS)
+def _power(power: int) -> str:
+    return "" if power == 1 else str(power).translate(_SUPERSCRIPTS)
 
 
 def output_label(poly: Explicit, output: int | str, *, length: int = 40) -> str:
@@ -142,17 +156,23 @@ def output_label(poly: Explicit, output: int | str, *, length: int = 40) -> str:
     >>> output_label(Polynomial([[0.0], [1.0]], 1, ["t"], ["ill"], link="sigmoid"), 0)
     'ill (logit)'
     """
-    name = poly.output_names[output_index(output, poly.output_names)]
-    raw = "" if poly.link == "identity" else " (logit)"
-    return plain(shorten(name, length)) + raw
+    name = axis_labels(poly.output_names, length, 1)[output_index(output, poly.output_names)]
+    return name + ("" if poly.link == "identity" else " (logit)")
 
 
 def number(value: float) -> str:
-    """Write a number in three digits, with a true minus sign.
+    """Write a number in three digits, a larger one to the unit, with a true minus sign.
 
     Examples
     --------
-    >>> number(-0.01234), number(12345.6)
-    ('−0.0123', '1.23e+04')
+    >>> number(-0.01234), number(2268.4), number(-1234567.0)
+    ('−0.0123', '2,268', '−1,230,000')
     """
-    return f"{value:.3g}".replace("-", "−", 1) if value < 0 else f"{value:.3g}"
+    size = abs(value)
+    if not 999.5 <= size < LARGEST_NUMBER:
+        text = f"{value:.3g}"
+    elif size < TO_THE_UNIT:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{float(f'{value:.3g}'):,.0f}"
+    return text.replace("-", "−")

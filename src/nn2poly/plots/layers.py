@@ -76,7 +76,7 @@ def potentials(
         The network: anything that `nn2poly.read_network` reads; or a `PolynomialNetwork`,
         unless it was calibrated (which may change weights).
     X
-        Array or data frame (n, p) in raw units; at most 1,000 rows, evenly spaced, are drawn.
+        Array or data frame (n, p) in raw units; at most 1,000 rows, evenly chosen, are drawn.
     converted
         The polynomial network to show, when there is one; else the model is converted.
     max_order, method, taylor_order, taylor_center, around

@@ -83,6 +83,11 @@ def panels(
     return made
 
 
+def is_new(axes: Axes) -> bool:
+    """Tell whether `panels` made these Axes, so that their figure may change."""
+    return "_repr_png_" in vars(axes)
+
+
 def result(axes: list[Axes]) -> Axes | Panels:
     """Give one Axes as it is, several as a 1-d array."""
     if len(axes) == 1:
@@ -177,6 +182,16 @@ def say(axes: Axes, text: str) -> None:
     """Write a note in the middle of Axes that have nothing else to show."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center")
     axes.tick_params(bottom=False, labelbottom=False)
+
+
+def mark_above(axes: Axes, **look: Any) -> None:
+    """Explain one mark above the Axes, on the left, where nothing is covered."""
+    from matplotlib.lines import Line2D
+
+    axes.legend(
+        handles=[Line2D([], [], linestyle="none", **look)], loc="lower left", borderaxespad=0.1,
+        bbox_to_anchor=(0.0, 1.0), handlelength=0.8, handletextpad=0.4, borderpad=0.1,
+    )  # fmt: skip
 
 
 def legend_text(text: str) -> str:

@@ -14,8 +14,9 @@ from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Column
 from nn2poly.plots.column_values import column_moves
-from nn2poly.plots.labels import distinct, output_label, wrap
-from nn2poly.plots.layout import DENSITY_TO, as_text, describe, tidy
+from nn2poly.plots.labels import axis_labels, wrap
+from nn2poly.plots.layout import DENSITY_TO, as_text
+from nn2poly.plots.network_curves import Compared, draw_rings
 from nn2poly.plots.style import BLUE, GREEN, PALE, SMALL_SIZE, TINY_SIZE
 
 if TYPE_CHECKING:
@@ -44,16 +45,21 @@ def most_important(poly: Explicit, X: Any) -> list[str]:
 
 
 def effect_places(feature: Any, poly: Explicit) -> tuple[tuple[int, ...], Column | None]:
-    """Find a feature by name or index, or a factor by name: its features, and the factor."""
+    """Find a feature by name or index, or a factor by name: its features, and the factor.
+
+    One level of a factor is drawn with the others: by itself it would be switched on beside
+    another, or none.
+    """
     pairs = zip(poly.inputs.columns, poly.inputs.places, strict=True)
     factors = [(column, places) for column, places in pairs if column.kind == "factor"]
     # The indices are those of features.
     extra = [column.name for column, _ in factors] if isinstance(feature, str) else []
     place = parse_term((feature,), (*poly.feature_names, *extra))[0]
-    if place < poly.n_features:
-        return (place,), None
-    column, places = factors[place - poly.n_features]
-    return places, column
+    if place >= poly.n_features:
+        column, places = factors[place - poly.n_features]
+        return places, column
+    mine = ((places, column) for column, places in factors if place in places)
+    return next(mine, ((place,), None))
 
 
 def draw_levels(
@@ -63,39 +69,45 @@ def draw_levels(
     places: tuple[int, ...],
     output: int,
     rows: FloatArray | None,
+    compared: Compared | None,
 ) -> None:
-    """Draw the average prediction with each level on, over the share of rows that have it.
+    """Draw the average prediction with each level on; a ring is the network's.
 
     Grey are levels that the conversion did not see.
     """
-    if rows is None:
-        raise InvalidInputError(
-            f"The levels of {column.name!r} need data: predictions are averaged over its rows.",
-            where="X",
-            expected="rows, as an array or a data frame",
-            found="None",
-            remedy=f"pass X=; or draw one level, such as {column.features[0]!r}",
-        )
+    shown = need_rows(column, rows)
     features, (low, high) = list(places), poly.inputs.ends()
-    averages = level_averages(poly, rows, places, low[features], high[features])
-    x = np.arange(len(features))
+    averages = level_averages(poly, shown, places, low[features], high[features])
+    x = np.arange(float(len(features)))
     axes.plot(x, averages[:, output], "o", color=BLUE, markersize=4, clip_on=False)
+    if compared is not None:
+        settings = np.where(np.eye(len(features), dtype=bool), high[features], low[features])
+        draw_rings(axes, x, compared.average_at(places, settings)[:, output])
     axes.set_xlim(-0.5, len(features) - 0.5)
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom - DENSITY_TO * (top - bottom), top)
-    _draw_shares(axes, (rows[:, features] == high[features]).mean(axis=0))
     for level, seen in enumerate(column.ranges or ()):
         if seen == (low[features[level]],) * 2:
             axes.axvspan(level - 0.5, level + 0.5, color=PALE, alpha=0.6, linewidth=0, zorder=0)
-    title = "others averaged over X" if poly.n_features > len(features) else ""
-    describe(axes, x=wrap(column.name, 30, 3), y=output_label(poly, output, length=24), title=title)
-    axes.locator_params(axis="y", nbins=5)
-    tidy(axes)
+    axes.set_xlabel(wrap(column.name, 30, 3))
     _name_levels(axes, column.levels)
 
 
-def _draw_shares(axes: Axes, shares: FloatArray) -> None:
+def need_rows(column: Column, rows: FloatArray | None) -> FloatArray:
+    """Give the rows that predictions are averaged over, or say that there are none."""
+    if rows is not None:
+        return rows
+    raise InvalidInputError(
+        f"The levels of {column.name!r} need data: predictions are averaged over its rows.",
+        where="X",
+        expected="rows, as an array or a data frame",
+        found="None",
+        remedy="pass X=, for example the training inputs",
+    )
+
+
+def draw_shares(axes: Axes, poly: Explicit, places: tuple[int, ...], rows: FloatArray) -> None:
     """Draw how many rows have each level, at the bottom, the largest as tall as a density."""
+    features = list(places)
+    shares = (rows[:, features] == poly.inputs.ends()[1][features]).mean(axis=0)
     heights = (DENSITY_TO - 0.04) * shares / max(float(shares.max()), 1e-300)
     axes.bar(
         np.arange(len(shares)), heights, width=0.6, color=GREEN, alpha=0.6, linewidth=0,
@@ -105,7 +117,7 @@ def _draw_shares(axes: Axes, shares: FloatArray) -> None:
 
 def _name_levels(axes: Axes, levels: tuple[str, ...]) -> None:
     """Write the levels side by side, or upright where that is too narrow."""
-    names = distinct(levels, NAME_WIDTH)
+    names = axis_labels(levels, NAME_WIDTH, 1)
     each = float(axes.bbox.width) / axes.figure.dpi / len(names)
     upright = max(map(len, names)) * LETTER > each
     size = float(np.clip(SMALL_SIZE * each / LINE, TINY_SIZE, SMALL_SIZE))

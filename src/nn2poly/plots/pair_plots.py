@@ -12,7 +12,8 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import output_index
-from nn2poly.plots.labels import distinct, number, output_label, wrap
+from nn2poly.plots.footnotes import warn_below
+from nn2poly.plots.labels import axis_labels, number, output_label
 from nn2poly.plots.layout import as_text, describe, name_rows, panels, say
 from nn2poly.plots.style import BLACK, PALE, SMALL_SIZE, TINY_SIZE, diverging, sign_color, styled
 from nn2poly.plots.units import in_units
@@ -80,12 +81,13 @@ def heatmap(
     axes = panels(ax, height=3.6 if len(shown) > 3 else 2.6)[0]
     limit = float(np.abs(part).max()) or 1.0
     image = axes.imshow(part, cmap=diverging(), vmin=-limit, vmax=limit)
-    names = distinct([scaled.feature_names[i] for i in shown], NAME_WIDTH)
+    names = axis_labels([scaled.feature_names[i] for i in shown], NAME_WIDTH, 1)
     _grid(axes, names)
     if _cell(axes, names, own=ax is None) >= READABLE_CELL:
         _write(axes, part, limit)
     _color_bar(axes, image, limit)
     describe(axes, title=f"{output_label(scaled, k)}: coefficients of products\n{text}")
+    warn_below([axes], poly)
     return axes
 
 
@@ -149,6 +151,7 @@ def interaction_network(
     axes.set_axis_off()
     colors = "blue: positive, orange: negative"
     describe(axes, title=f"{output_label(scaled, k)}: products {text}\n{colors}")
+    warn_below([axes], poly)
     return axes
 
 
@@ -274,7 +277,7 @@ def _around(axes: Axes, names: list[str], points: FloatArray) -> None:
     """Write the names outside the circle, each turned away from it."""
     size = float(np.clip(170 / max(len(names), 1), TINY_SIZE, SMALL_SIZE))
     few = len(names) <= 12
-    texts = [wrap(name, 14 if few else 16, 3 if few else 1) for name in names]
+    texts = axis_labels(names, 14 if few else 16, 3 if few else 1)
     for text, (x, y) in zip(texts, points, strict=True):
         ha = "center" if abs(x) < 0.2 else "left" if x > 0 else "right"
         va = "center" if abs(y) < 0.9 else "bottom" if y > 0 else "top"

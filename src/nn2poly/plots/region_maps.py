@@ -15,10 +15,11 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.region_tree import level_names, middles, paths, region_of
 from nn2poly.formula.term_names import output_index
-from nn2poly.plots.feature_effects import span
-from nn2poly.plots.labels import distinct, output_label, plain_lines, wrap
+from nn2poly.plots.footnotes import warn_below
+from nn2poly.plots.labels import axis_labels, output_label, plain_lines, wrap
 from nn2poly.plots.layout import ESCAPED, as_text, describe, panels, tidy
 from nn2poly.plots.level_effects import effect_places
+from nn2poly.plots.ranges import span
 from nn2poly.plots.style import BLACK, SMALL_SIZE, TINY_SIZE, sequential, styled
 from nn2poly.plots.units import read_rows, thin, typical_row
 
@@ -130,6 +131,7 @@ def region_map(
     _number_regions(axes, across, up, numbers)
     title = _said(checked, cells[0], {across.column, up.column})
     axes.set_title(title, fontsize=SMALL_SIZE, loc="left", **ESCAPED)
+    warn_below([axes], checked)
     return axes
 
 
@@ -212,7 +214,7 @@ def _name_axes(axes: Axes, formula: Explicit, across: _Axis, up: _Axis) -> None:
             size = float(np.clip(90 / len(levels), TINY_SIZE, SMALL_SIZE))
             crowded = sum(map(len, levels)) > 40
             write(
-                range(len(levels)), distinct(levels, NAME_WIDTH), fontsize=size,
+                range(len(levels)), axis_labels(levels, NAME_WIDTH, 1), fontsize=size,
                 rotation=turn if crowded else 0,
             )  # fmt: skip
     as_text(axes)

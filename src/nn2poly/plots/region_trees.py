@@ -14,9 +14,12 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.region_tree import Leaf, Tree
 from nn2poly.inputs import Inputs
-from nn2poly.plots.labels import number, plain, plain_lines, shorten
+from nn2poly.plots.footnotes import warn_below
+from nn2poly.plots.labels import number, plain, plain_lines
 from nn2poly.plots.layout import ESCAPED, LEADING, describe, panels
+from nn2poly.plots.shortening import shorten_together
 from nn2poly.plots.style import BLUE, GREEN, GREY, PALE, SMALL_SIZE, TINY_SIZE, styled
+from nn2poly.verdicts import r2_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,13 +50,6 @@ class _Branch:
     column: str
     asked: str
     is_last: bool
-
-    def text(self, width: int) -> str:
-        """Write the rule in lines of at most so many letters; a number is never cut first."""
-        whole = f"{self.column} {self.asked}"
-        if len(whole) <= width:
-            return plain(whole)
-        return plain_lines([shorten(self.column, width), shorten(self.asked, width)])
 
     @property
     def length(self) -> int:
@@ -108,6 +104,7 @@ def regions(formula: Explicit, *, ax: Axes | None = None) -> Axes:
     axes.set_ylim(count - 0.4, -1.0)
     axes.set_axis_off()
     describe(axes, title=_title(checked))
+    warn_below([axes], checked)
     return axes
 
 
@@ -194,8 +191,20 @@ def _draw_branches(axes: Axes, branches: list[_Branch], begins: list[float], siz
         if branch.is_last and end < begins[-1]:
             # The regions stand below each other, whatever the questions that lead to them.
             axes.plot([end, begins[-1]], [branch.end] * 2, color=PALE, linewidth=0.8, zorder=0)
-        text = branch.text(int(end - x) - GAP)
+        text = _rule(branch, branches, int(end - x) - GAP)
         _write(axes, x + 0.8, branch.end - 0.05, text, size, va="bottom")
+
+
+def _rule(branch: _Branch, branches: list[_Branch], width: int) -> str:
+    """Write a rule in lines of at most so many letters, unlike the other rules of the tree."""
+    whole = f"{branch.column} {branch.asked}"
+    if len(whole) <= width:
+        return plain(whole)
+    columns = list(dict.fromkeys(each.column for each in branches))
+    asked = list(dict.fromkeys(each.asked for each in branches))
+    parts = (columns, branch.column), (asked, branch.asked)
+    short = [shorten_together(texts, width)[texts.index(own)] for texts, own in parts]
+    return plain_lines(short)
 
 
 def _draw_leaves(
@@ -222,4 +231,4 @@ def _title(formula: Explicit) -> str:
     if card is None:
         return title
     rows = "held-out rows" if card.held_out else "the rows compared"
-    return f"{title}: R² {card.r2:.3f} against the network on {rows}".replace("-0", "−0")
+    return f"{title}: R² {r2_text(card.r2).replace('-', '−')} against the network on {rows}"

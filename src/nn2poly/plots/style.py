@@ -20,8 +20,8 @@ SKY, AMBER, BLACK, GREY, PALE = "#56B4E9", "#E69F00", "#000000", "#767676", "#D9
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY, BLACK)
 POSITIVE, NEGATIVE = BLUE, ORANGE
 
-# Points of type, as journals set their figures: text, ticks and notes.
-TEXT_SIZE, SMALL_SIZE, TINY_SIZE = 8.0, 7.0, 5.0
+# Points of type, as journals set their figures: text, ticks, notes, and the least of all.
+TEXT_SIZE, SMALL_SIZE, NOTE_SIZE, TINY_SIZE = 8.0, 7.0, 6.0, 5.0
 RC: Any = {  # its keys are a type that changes with matplotlib's version
     "axes.axisbelow": True,
     "axes.grid": False,

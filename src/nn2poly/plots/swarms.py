@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +12,23 @@ from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
 from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.largest import largest
-from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
-from nn2poly.plots.column_values import players
+from nn2poly.plots.column_values import goes_by_column, players
 from nn2poly.plots.contributions import products_at
-from nn2poly.plots.labels import WIDTH, output_label, term_label, wrap
-from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, say, tidy
+from nn2poly.plots.footnotes import warn_below
+from nn2poly.plots.labels import axis_labels, output_label, term_labels
+from nn2poly.plots.layout import (
+    describe,
+    fit_rows,
+    mark_above,
+    name_rows,
+    panels,
+    rows_height,
+    say,
+    tidy,
+)
 from nn2poly.plots.style import GREY, SMALL_SIZE, sequential, styled
 from nn2poly.plots.units import read_rows, thin
 
@@ -42,15 +51,16 @@ def beeswarm(
     """Draw the contributions of the terms over many rows, a dot each.
 
     The contributions are those of ``poly.contributions``, in the polynomial's own
-    coordinates; the colour is the value of the feature, of the first one in a product.
+    coordinates; the colour is the value of the feature; products of several are grey.
 
     Parameters
     ----------
     poly
-        A polynomial. Of a formula with regions the dots are the Shapley values of its columns
-        (`explain.shapley`, compared with these rows); levels, which have no order, are grey.
+        A polynomial. Of one with factors, and of a formula with regions, the dots are the
+        Shapley values of its columns (`explain.shapley`, compared with these rows); levels,
+        which have no order, are grey.
     X
-        Array or data frame (m, p) in raw units; at most 1,000 rows, evenly spaced, are drawn.
+        Array or data frame (m, p) in raw units; at most 1,000 rows, evenly chosen, are drawn.
     n
         How many terms, or columns: those whose contributions vary most (standard deviation),
         first on top.
@@ -74,13 +84,9 @@ def beeswarm(
     checked: Explicit = check_formula(poly, verb="drawn")
     k = output_index(output, checked.output_names)
     rows, count = thin(read_rows(checked, X), MAX_ROWS), check_count(n, where="n")
-    piecewise = isinstance(checked, PiecewisePolynomial)
-    lines = (
-        _column_swarm(checked, rows, k, count) if piecewise else _swarms(checked, rows, k, count)
-    )
-
-    def make(m: int) -> list[str]:
-        return [line.name(m) for line in lines]
+    by_column = goes_by_column(checked)
+    find = _column_swarm if by_column else _swarms
+    lines, make = find(checked, rows, k, count)
 
     axes = panels(ax, height=max(rows_height(make(3), extra=0.8) + 0.1 * len(lines), 1.6))[0]
     axes.axvline(0.0, color=GREY, linewidth=0.6, zorder=0)
@@ -94,55 +100,56 @@ def beeswarm(
         )  # fmt: skip
         dots = dots if line.shade is None else drawn
     if not lines:
-        say(axes, "no column moves the output" if piecewise else "no term varies")
+        say(axes, "no column moves the output" if by_column else "no term varies")
     elif dots is not None:
         _color_bar(axes, dots)
+    if any(line.shade is None for line in lines):
+        grey = "grey: levels, which have no order" if by_column else "grey: products of features"
+        mark_above(axes, marker="o", color=GREY, markersize=3, label=grey)
     labels, letters = fit_rows(axes, len(lines), make, own=ax is None)
     name_rows(axes, labels, letters)
-    what = "Shapley value for" if piecewise else "contribution to"
+    what = "Shapley value for" if by_column else "contribution to"
     describe(axes, x=f"{what} {output_label(checked, k)}")
     tidy(axes)
+    warn_below([axes], checked)
     return axes
 
 
 @dataclass(frozen=True, eq=False)
 class _Swarm:
-    """One line of dots: values (n,), their shades (n,) from 0 to 1 or None, and its name."""
+    """One line of dots: values (n,), and their shades (n,) from 0 to 1, or None for grey."""
 
     values: FloatArray
     shade: FloatArray | None
-    name: Callable[[int], str]
 
 
-def _swarms(poly: Any, rows: FloatArray, output: int, n: int) -> list[_Swarm]:
+# The lines, and their names in some lines of text.
+_Swarms = tuple[list[_Swarm], Callable[[int], list[str]]]
+
+
+def _swarms(poly: Any, rows: FloatArray, output: int, n: int) -> _Swarms:
     """Give the terms whose contributions to the output vary most."""
+    places = ranking(poly, rows).places(n, output).tolist()
+    terms = [poly.terms[place] for place in places]
     made = []
-    for place in ranking(poly, rows).places(n, output).tolist():
-        term = poly.terms[place]
-        values = products_at(poly, rows, np.array([term]))[:, 0]
-        name = partial(_term_name, term, poly.feature_names)
-        coefficient = poly.coefficients[place, output]
-        made.append(_Swarm(values * coefficient, _shade(rows[:, term[0]]), name))
-    return made
+    for place, term in zip(places, terms, strict=True):
+        values = products_at(poly, rows, np.array([term]))[:, 0] * poly.coefficients[place, output]
+        # A product has several values, and its own is the place of the dot.
+        made.append(_Swarm(values, _shade(rows[:, term[0]]) if len({*term}) == 1 else None))
+    return made, lambda lines: term_labels(terms, poly.feature_names, lines=lines)
 
 
-def _term_name(term: Sequence[int], names: Sequence[str], lines: int) -> str:
-    return term_label(term, names, lines=lines)
-
-
-def _column_swarm(poly: Any, rows: FloatArray, output: int, n: int) -> list[_Swarm]:
+def _column_swarm(poly: Any, rows: FloatArray, output: int, n: int) -> _Swarms:
     """Give the columns whose Shapley values for the output vary most."""
     found = players(poly, rows, rows, output)
     size = found.values.std(axis=0)
     places = largest(size, n)
-    return [
-        _Swarm(
-            found.values[:, i],
-            _shade(found.data[:, i]) if found.ordered[i] else None,
-            partial(wrap, found.names[i], WIDTH),
-        )
-        for i in places[size[places] > 1e-12 * size.max(initial=0.0)].tolist()
+    kept = places[size[places] > 1e-12 * size.max(initial=0.0)].tolist()
+    made = [
+        _Swarm(found.values[:, i], _shade(found.data[:, i]) if found.ordered[i] else None)
+        for i in kept
     ]
+    return made, lambda lines: axis_labels([found.names[i] for i in kept], lines=lines)
 
 
 def _swarm(x: FloatArray) -> FloatArray:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.arrays import FloatArray
 from nn2poly.formula.importance import unit_text
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_single
-from nn2poly.formula.term_names import output_index, parse_term
+from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import Inputs
+from nn2poly.sampling import evenly
 
 
 def read_rows(poly: Explicit, X: Any, where: str = "X") -> FloatArray:
@@ -21,22 +22,9 @@ def read_rows(poly: Explicit, X: Any, where: str = "X") -> FloatArray:
     return poly.inputs.read(X, where=where)
 
 
-def evenly(n_rows: int, most: int) -> IntArray:
-    """Choose at most ``most`` of so many rows, evenly spaced, the first and the last among them.
-
-    Examples
-    --------
-    >>> evenly(10, 4), evenly(2, 4)
-    (array([0, 3, 6, 9]), array([0, 1]))
-    """
-    if n_rows <= most:
-        return np.arange(n_rows)
-    return np.linspace(0, n_rows - 1, most).round().astype(np.intp)
-
-
 def thin(rows: FloatArray, most: int) -> FloatArray:
-    """Keep at most ``most`` rows, evenly spaced."""
-    return rows if len(rows) <= most else rows[evenly(len(rows), most)]
+    """Keep at most ``most`` rows, evenly chosen."""
+    return rows[evenly(len(rows), most)]
 
 
 def moments(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -87,11 +75,6 @@ def in_units(poly: Any, X: Any) -> tuple[Polynomial, str]:
     if X is not None:
         return checked.rebase(*moments(read_rows(checked, X))), "per standard deviation of X"
     return checked, unit_text(checked.inputs)
-
-
-def feature_index(feature: Any, poly: Explicit) -> int:
-    """Find a feature by name or index."""
-    return parse_term((feature,), poly.feature_names)[0]
 
 
 def chosen_outputs(output: int | str | None, names: Sequence[str]) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.assess.compared import comparable
 from nn2poly.assess.fidelity import fidelity
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import TooManyTermsError
@@ -17,11 +18,11 @@ from nn2poly.formula.display import facts
 from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import Inputs
+from nn2poly.inputs import Inputs, frame_columns, level_text
 from nn2poly.inputs.indicators import detect_indicators
-from nn2poly.network.readers import read_network
+from nn2poly.outputs import Outputs
 from nn2poly.plots.column_values import column_moves
-from nn2poly.plots.units import evenly, thin, typical_row
+from nn2poly.plots.units import thin, typical_row
 from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
 from nn2poly.reporting.contents import Contents, WorstRow
 from nn2poly.reporting.controls import controls
@@ -46,6 +47,7 @@ from nn2poly.reporting.regionviews import (
     tree_view,
 )
 from nn2poly.reporting.scatter import scatter_views
+from nn2poly.sampling import evenly
 
 # Bytes of rows that travel with the page, and how many rows: a quarter of what the chart library
 # takes (taste).
@@ -63,7 +65,7 @@ def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
         When the coefficients do not fit a page.
     """
     _check_size(poly)
-    measured = _measure(poly, model, read_rows(X, y, poly))
+    measured = _measure(poly, model, read_rows(X, y, poly), X)
     rows, card = measured.rows, measured.card or poly.card
     worst = worst_rows(poly, measured)
     if isinstance(poly, PiecewisePolynomial):
@@ -156,9 +158,10 @@ def _check_size(poly: Explicit) -> None:
 
 @dataclass(frozen=True)
 class _Evaluated:
-    """A polynomial with its outputs on the rows, so that they are computed once."""
+    """A polynomial with its outputs on rows X (n, p), so that they are computed once."""
 
     poly: Explicit
+    X: FloatArray
     by_order: list[FloatArray]
 
     @property
@@ -170,24 +173,45 @@ class _Evaluated:
         return self.poly.inputs
 
     @property
+    def outputs(self) -> Outputs:
+        return self.poly.outputs
+
+    @property
     def output_names(self) -> tuple[str, ...]:
         return self.poly.output_names
 
-    def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:  # noqa: ARG002
-        return self.by_order
+    def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
+        return self.by_order if np.array_equal(X, self.X) else self.poly.outputs_by_order(X)
 
     def count_outside(self, X: FloatArray) -> int:
         return self.poly.count_outside(X)
 
 
-def _measure(poly: Explicit, model: Any, rows: Rows) -> Measured:
-    evaluated = _Evaluated(poly, poly.outputs_by_order(rows.X))
+def _measure(poly: Explicit, model: Any, rows: Rows, X: Any) -> Measured:
+    evaluated = _Evaluated(poly, rows.X, poly.outputs_by_order(rows.X))
     guess = evaluated.by_order[-1]
     if model is None:
         return Measured(rows, guess, None, None)
-    network = read_network(model)
-    card = numbered_as_given(fidelity(network, evaluated, rows.X), rows.index)
+    network = comparable(model, poly.inputs, poly.outputs, _kept(X, rows))
+    card = fidelity(network, evaluated, rows.X, _known_labels(poly, rows.y))
+    card = numbered_as_given(card, rows.index)
     return Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
+
+
+def _kept(X: Any, rows: Rows) -> Any:
+    """Give the rows that are looked at as the user has them; features where they are no table."""
+    if frame_columns(X) is None:
+        return X[rows.index] if hasattr(type(X), "detach") else rows.X
+    return X.iloc[rows.index] if hasattr(type(X), "iloc") else X[rows.index]
+
+
+def _known_labels(poly: Explicit, y: Any) -> Any:
+    """Give true labels that are all classes of one label a row; others are judged elsewhere."""
+    several = poly.link == "sigmoid" and poly.n_outputs > 1
+    if y is None or poly.link == "identity" or several or y.ndim != 1:
+        return None
+    classes = {level_text(c) for c in poly.classes or range(max(2, poly.n_outputs))}
+    return y if {level_text(value) for value in y.tolist()} <= classes else None
 
 
 def _payload(

@@ -15,13 +15,11 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import (
     Inputs,
-    as_matrix,
+    complete_rows,
     held_text,
     level_text,
-    matching_names,
     share_beyond,
 )
-from nn2poly.links import labels
 from nn2poly.tables import Table
 
 # Classes of the response that are counted one by one, and that an error lists (taste).
@@ -69,20 +67,9 @@ def read_rows(X: Any, y: Any, poly: Explicit) -> Rows:
     >>> rows.index, rows.y
     (array([0, 2]), array([10, 30]))
     """
-    names = matching_names(X, poly.feature_names)
-    matrix = as_matrix(
-        X, feature_names=names, n_features=poly.n_features, where="X", allow_nan=True
-    )
+    matrix = poly.inputs.read(X, allow_nan=True)
     absent = np.isnan(matrix)
-    index = np.flatnonzero(~absent.any(axis=1))
-    if not len(index):
-        raise InvalidInputError(
-            "Every row of the data has a missing value.",
-            where="X",
-            expected="at least 1 complete row",
-            found=f"{len(matrix):,} rows, none of them complete",
-            remedy="fill the missing values in as in training",
-        )
+    index = np.flatnonzero(complete_rows(matrix, "X"))
     response = None if y is None else _read_response(y, len(matrix))[index]
     return Rows(matrix[index], response, index, absent.sum(axis=0), len(matrix))
 
@@ -216,7 +203,7 @@ def _scores(truth: FloatArray, guess: FloatArray) -> tuple[float | None, float]:
 def _class_response(
     y: npt.NDArray[Any], poly: Explicit, raw: dict[str, FloatArray]
 ) -> tuple[Table, ...]:
-    given = {name: labels(outputs, poly.link, poly.classes) for name, outputs in raw.items()}
+    given = {name: poly.outputs.labels(outputs) for name, outputs in raw.items()}
     shape = next(iter(given.values())).shape
     if y.shape != shape:
         raise InvalidInputError(

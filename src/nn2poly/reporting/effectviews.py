@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.errors import OutsideRangeWarning
+from nn2poly.errors import MixedRowsWarning, OutsideRangeWarning
 from nn2poly.explain.anova import anova
 from nn2poly.explain.dependence import partial_dependence
 from nn2poly.explain.levels import level_averages
@@ -39,6 +39,7 @@ def effects_payload(
     with warnings.catch_warnings():
         # The page marks the range of validity; the card counts the rows outside.
         warnings.simplefilter("ignore", OutsideRangeWarning)
+        warnings.simplefilter("ignore", MixedRowsWarning)  # its cards say so
         pairs, strengths = pair_strengths(poly, X, ranking.features(poly)[:MAX_INPUTS])
         averages = [average_view(poly, X, control) for control in controls[:MAX_INPUTS]]
     return {

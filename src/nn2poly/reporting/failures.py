@@ -12,7 +12,6 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.inputs import outside_range
-from nn2poly.links import probabilities
 from nn2poly.reporting.contents import Chosen, WorstRow
 from nn2poly.reporting.describe import Rows
 
@@ -78,7 +77,7 @@ def _chosen(
     """
     if poly.link == "identity":
         return [None] * len(truth)
-    ours, theirs = probabilities(truth, poly.link), probabilities(guess, poly.link)
+    ours, theirs = (poly.outputs.probabilities(raw) for raw in (truth, guess))
     several = poly.link == "sigmoid" and poly.n_outputs > 1
     # A tie of one output goes to the first class, as in `labels`.
     column = output if several else ours.argmax(axis=1)

@@ -126,6 +126,7 @@ def export_texts(poly: Explicit) -> tuple[ExportText, ...]:
     """Write every output in LaTeX, Python and SQL."""
     from nn2poly import export
 
+    languages: dict[str, Callable[[Explicit], dict[str, str]]]
     languages = {"LaTeX": export.latex, "Python": export.python, "SQL": export.sql}
     return tuple(text for name, write in languages.items() for text in _texts(name, write, poly))
 

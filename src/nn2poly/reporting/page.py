@@ -20,6 +20,7 @@ def report(
     path: str | Path = "report.html",
     *,
     title: str | None = None,
+    threshold: float | None = None,
 ) -> Path:
     """Write one self-contained HTML page about a polynomial and how far to trust it.
 
@@ -46,6 +47,9 @@ def report(
         The file to write; one that exists is replaced, whole or not at all.
     title
         Title of the page.
+    threshold
+        Of a classifier of two classes: the probability of the second from which on it is chosen,
+        instead of the polynomial's own.
 
     Returns
     -------
@@ -73,6 +77,8 @@ def report(
     ('report.html', True)
     """
     check_formula(poly, where="the first argument of report", verb="reported on")
+    if threshold is not None:
+        poly = poly.with_threshold(threshold)
     contents = collect(poly, model, X, y, title or "A neural network as a polynomial")
     # A name with half a surrogate pair has no UTF-8.
     return write_whole(Path(path), render(contents).encode("utf-8", "replace"))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.errors import OutsideRangeWarning
+from nn2poly.errors import MixedRowsWarning, OutsideRangeWarning
 from nn2poly.explain.anova import anova
 from nn2poly.explain.dependence import partial_dependence
 from nn2poly.formula.borders import both_sides, thresholds
@@ -59,6 +59,7 @@ def region_effects_payload(
     with warnings.catch_warnings():
         # The page marks the range of validity; the card counts the rows outside.
         warnings.simplefilter("ignore", OutsideRangeWarning)
+        warnings.simplefilter("ignore", MixedRowsWarning)  # its cards say so
         averages = [_average(formula, X, control) for control in controls[:MAX_INPUTS]]
         pairs = _pairs(formula, X, set(list(moves)[:MAX_INPUTS]))
     return {

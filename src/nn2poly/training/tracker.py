@@ -61,7 +61,7 @@ class PolynomialTracker:
     >>> tracker.steps, tracker.coefficients.shape
     (array([0, 2, 4]), (3, 6, 1))
     >>> tracker.term_names()
-    ['1', 'a', 'b', 'a^2', 'a b', 'b^2']
+    ['1', 'a', 'b', 'a^2', 'a · b', 'b^2']
     """
 
     def __init__(

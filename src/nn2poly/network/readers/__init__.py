@@ -68,7 +68,7 @@ def register_reader(matches: Matches, read: Reader) -> None:
     _registered.append((matches, read))
 
 
-def read_network(model: Any, *, after: str | None = None) -> Network:
+def read_network(model: Any, *, after: str | None = None, n_features: int | None = None) -> Network:
     """Read a trained model into a `Network`.
 
     Parameters
@@ -82,6 +82,8 @@ def read_network(model: Any, *, after: str | None = None) -> Network:
     after
         Of a scikit-learn pipeline: read what comes after the step of this name, in the
         columns that the step gives out.
+    n_features
+        Of a PyTorch module, which does not say it: the number of columns of the data.
 
     Returns
     -------
@@ -97,7 +99,7 @@ def read_network(model: Any, *, after: str | None = None) -> Network:
     >>> read_network([("tanh", [[0.0], [1.0], [1.0]]), ("linear", [[0.5], [2.0]])])
     Network(2 → 1 tanh → 1 linear)
     """
-    reader = _find(model)
+    reader = reader_of(model)
     if after is not None and reader != "sklearn":
         raise InvalidInputError(
             "Only a scikit-learn pipeline can be read after one of its steps.",
@@ -106,9 +108,26 @@ def read_network(model: Any, *, after: str | None = None) -> Network:
         )
     if not isinstance(reader, str):
         return _checked(reader(model), reader)
-    options = {} if after is None else {"after": after}
+    options: dict[str, Any] = {} if after is None else {"after": after}
+    if reader == "torch" and n_features is not None:
+        options["n_features"] = n_features
     network: Network = import_module(f"{__name__}.{reader}").read(model, **options)
     return network
+
+
+def can_read(model: Any) -> bool:
+    """Say whether there is a reader of models of this class.
+
+    Examples
+    --------
+    >>> can_read([]), can_read(len)
+    (True, False)
+    """
+    try:
+        reader_of(model)
+    except UnsupportedModelError:
+        return False
+    return True
 
 
 def _fits(matches: Matches, model: Any) -> bool:
@@ -130,8 +149,14 @@ def _checked(found: Any, read: Reader) -> Network:
     )
 
 
-def _find(model: Any) -> str | Reader:
-    """Give a registered reader, or the module of one by the path of a class of the model."""
+def reader_of(model: Any) -> str | Reader:
+    """Give a registered reader, or the module of one by the path of a class of the model.
+
+    Raises
+    ------
+    UnsupportedModelError
+        When there is none.
+    """
     if isinstance(model, Network):
         return lambda network: network
     for matches, read in reversed(_registered):

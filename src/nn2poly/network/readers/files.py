@@ -52,13 +52,15 @@ def read(path: str | Path) -> Network:
 def _check(file: Path) -> None:
     try:
         found = "a folder" if file.is_dir() else None if file.exists() else "no such file"
+        if found is None and not file.is_file():
+            found = "a pipe, a device or a socket"
     except (OSError, ValueError) as error:  # a name that no system takes
         found = str(error)
     if found is not None:
         raise StorageError(
             "The file cannot be read.",
             where=str(file)[:200],
-            expected="a file",
+            expected="a regular file",
             found=found,
             remedy=f"check the path; the working folder is {Path.cwd()}",
         )

@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 import math
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nn2poly.errors import InvalidInputError, UnsupportedModelError, require
+from nn2poly.errors import InvalidInputError, NN2PolyError, UnsupportedModelError, require
+from nn2poly.files import check_archive
 from nn2poly.network.readers.keras.calls import refusal
 from nn2poly.network.readers.keras.layers import find_rule
+from nn2poly.network.readers.keras.weights import check_weights
+from nn2poly.plain import plain_mapping
 
 MEMBERS = {"metadata.json", "config.json", "model.weights.h5", "model.weights.npz"}
 MODELS = {"InputLayer", "Sequential", "Functional"}
@@ -29,6 +33,11 @@ MODULES = (
 DATA = {"__keras_tensor__", "__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__"}
 # 64 MiB of JSON, by taste: thousands of layers, and quickly read.
 MAX_CONFIG_BYTES = 1 << 26
+# What looking into a file that follows no rule can raise.
+BROKEN = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, NotImplementedError, OSError),
+    *(RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error),
+)
 TRUSTED = "if you trust the file, load it yourself with keras.saving.load_model and pass the model"
 
 
@@ -43,9 +52,21 @@ def load(path: Path) -> Any:
         When it asks for code (a Lambda), for classes outside Keras, or for more memory than
         its weights fill.
     """
-    config, n_bytes = _read_config(path)
-    _check_names(config, path)
-    _check_sizes(config, n_bytes, path)
+    try:
+        config, n_bytes = _read_config(path)
+        _check_names(config, path)
+        _check_sizes(config, n_bytes, path)
+        check_weights(path)
+    except NN2PolyError:
+        raise
+    except BROKEN as error:
+        raise InvalidInputError(
+            "This is not a model saved by Keras 3.",
+            where=str(path),
+            expected="a .keras file: a zip archive with config.json and weights",
+            found=f"{type(error).__name__}: {str(error)[:300]}",
+            remedy='save it with model.save("model.keras")',
+        ) from error
     backend = " torch, and set KERAS_BACKEND=torch (or the one you have)"
     keras = require("keras", what="Reading a .keras file", otherwise=backend)
     try:
@@ -63,26 +84,20 @@ def _read_config(path: Path) -> tuple[dict[str, Any], int]:
     """Give the configuration, and the bytes of the weights."""
     if not path.is_file():
         raise InvalidInputError("There is no such file.", where=str(path))
-    try:
-        with zipfile.ZipFile(path) as archive:
-            sizes = {info.filename: info.file_size for info in archive.infolist()}
-            strangers = sorted(set(sizes) - MEMBERS)
-            if strangers or sizes["config.json"] > MAX_CONFIG_BYTES:
-                raise UnsupportedModelError(
-                    "The file holds more than the layers and weights of a model.",
-                    where=str(path),
-                    found=", ".join(strangers) or f"config.json of {sizes['config.json']:,} bytes",
-                    remedy=TRUSTED,
-                )
-            config = json.loads(archive.read("config.json"))
-    except (zipfile.BadZipFile, KeyError, OSError, RecursionError, ValueError) as error:
-        raise InvalidInputError(
-            "This is not a model saved by Keras 3.",
-            where=str(path),
-            expected="a .keras file: a zip archive with config.json",
-            found=f"{type(error).__name__}: {error}",
-            remedy='save it with model.save("model.keras")',
-        ) from error
+    check_archive(path)
+    with zipfile.ZipFile(path) as archive:
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+        strangers = sorted(set(sizes) - MEMBERS)
+        if strangers or sizes["config.json"] > MAX_CONFIG_BYTES:
+            raise UnsupportedModelError(
+                "The file holds more than the layers and weights of a model.",
+                where=str(path),
+                found=", ".join(strangers) or f"config.json of {sizes['config.json']:,} bytes",
+                remedy=TRUSTED,
+            )
+        if len(sizes) < len(archive.namelist()):
+            raise ValueError("two members of the same name")
+        config = plain_mapping(json.loads(archive.read("config.json")))
     # Of the outermost model, Keras leaves the loss and the metrics out.
     top = {k: v for k, v in config.items() if k != "compile_config"}
     return top, sum(size for name, size in sizes.items() if ".weights." in name)
@@ -146,12 +161,19 @@ def _check_sizes(config: dict[str, Any], n_bytes: int, path: Path) -> None:
         if entry["class_name"] == "Dense":
             if not shape:
                 raise _damaged(entry, "a Dense layer without the shape of its inputs", path)
-            numbers = shape[-1] * int(settings.get("units", 1))
+            numbers = shape[-1] * _units(settings)
         elif entry["class_name"] == "PReLU" and not settings.get("shared_axes"):
             numbers = math.prod(shape)
         if numbers > n_bytes and entry["class_name"] in ("Dense", "PReLU", "BatchNormalization"):
             found = f"{numbers:,} weights declared, {n_bytes:,} bytes stored"
             raise _damaged(entry, found, path)
+
+
+def _units(settings: dict[str, Any]) -> int:
+    units = settings.get("units", 1)
+    if type(units) is not int:
+        raise ValueError(f"a Dense layer of {units!r} units")
+    return units
 
 
 def _damaged(entry: dict[str, Any], found: str, path: Path) -> UnsupportedModelError:
@@ -177,7 +199,7 @@ def _name(entry: dict[str, Any]) -> str:
 
 def _layers(config: Any) -> Iterator[dict[str, Any]]:
     """Walk the layers of a model and of the models inside it."""
-    settings = config.get("config")
+    settings = config.get("config") if isinstance(config, dict) else None
     layers = settings.get("layers") if isinstance(settings, dict) else None
     for entry in layers if isinstance(layers, list) else []:
         if isinstance(entry, dict) and "class_name" in entry and "config" in entry:

@@ -6,7 +6,7 @@ opened, and every size is checked before memory is taken for it.
 
 from __future__ import annotations
 
-import stat
+import os
 from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.errors import NN2PolyError, StorageError, UnsupportedModelError, require
+from nn2poly.files import open_regular
 from nn2poly.memory import available_bytes, human_bytes
 from nn2poly.network.network import Network
 from nn2poly.network.readers.onnx.constants import constants_of
@@ -30,6 +31,7 @@ from nn2poly.network.readers.symbolic import (
     Tensor,
     TensorBuilder,
     in_own_coordinates,
+    reading_file,
     rows_counted,
     same_layers,
 )
@@ -55,7 +57,8 @@ def read(model: Any) -> Network:
     """
     proto = _parsed(model) if isinstance(model, bytes) else model
     try:
-        with np.errstate(all="ignore"):  # the network is checked for what is not finite
+        # The network is checked for what is not finite.
+        with np.errstate(all="ignore"), reading_file(proto.ByteSize()):
             return _read(Graph(proto))
     except UnicodeDecodeError as error:  # a name in the file
         raise _not_onnx(f"a name that is not text ({error.reason})") from error
@@ -65,8 +68,9 @@ def read_file(path: str | Path) -> Network:
     """Read an ``.onnx`` file."""
     file = Path(path)
     try:
-        _check_file(file, file.stat())
-        data = file.read_bytes()
+        with open_regular(file) as opened:
+            _check_file(file, os.fstat(opened.fileno()))
+            data = opened.read()
     except OSError as error:
         raise StorageError(
             "The file cannot be read.", where=str(file), found=error.strerror
@@ -82,12 +86,12 @@ def read_file(path: str | Path) -> Network:
 
 def _check_file(file: Path, status: Any) -> None:
     room = min(LARGEST_FILE, available_bytes() // MEMORY_PER_BYTE)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > room:
+    if status.st_size > room:
         raise StorageError(
             "The file is not read.",
             where=str(file),
             expected=f"a regular file of at most {human_bytes(room)}",
-            found=human_bytes(status.st_size) if stat.S_ISREG(status.st_mode) else "no file",
+            found=human_bytes(status.st_size),
         )
 
 

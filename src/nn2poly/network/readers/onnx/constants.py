@@ -61,9 +61,14 @@ def constants_of(graph: Graph, needed: set[str]) -> dict[str, Array]:
         value = graph.initializer(name)
         if value is not None:
             found[name] = value
+    made = 0
     for node in graph.nodes:
         if needed.intersection(node.outputs) - graph.varying:
-            found[node.outputs[0]] = fold(node, [found.get(name) for name in node.inputs])
+            value = fold(node, [found.get(name) for name in node.inputs])
+            found[node.outputs[0]] = value
+            # All of them are kept: each may be small, and their sum large.
+            made += value.size
+            check_memory(made, node.where)
     return found
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from nn2poly.errors import StorageError, UnsupportedModelError
-from nn2poly.network.readers.class_names import output_names
 from nn2poly.network.readers.onnx.constants import constants_of
 from nn2poly.network.readers.onnx.graph import ML_DOMAIN, Graph, Node
+from nn2poly.outputs import output_names
 
 LINKS = {"Sigmoid": "sigmoid", "Softmax": "softmax", "LogSoftmax": "softmax"}
 # What may stand between the parts of a tail.

@@ -11,6 +11,7 @@ from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder, Value
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
+from nn2poly.network.readers.sklearn.deciding import calibration_of, threshold_of
 from nn2poly.network.readers.sklearn.folding import (
     RawColumns,
     Step,
@@ -25,7 +26,15 @@ from nn2poly.network.readers.sklearn.transformers import (
     sklearn_kind,
 )
 
-WRAPPERS = ("BaseSearchCV", "FrozenEstimator", "Pipeline", "TransformedTargetRegressor")
+WRAPPERS = (
+    "BaseSearchCV",
+    "CalibratedClassifierCV",
+    "FixedThresholdClassifier",
+    "FrozenEstimator",
+    "Pipeline",
+    "TransformedTargetRegressor",
+    "TunedThresholdClassifierCV",
+)
 
 
 @dataclass(frozen=True)
@@ -40,28 +49,35 @@ class Chain:
         The estimator at the end, and its name in the pipeline if there is one.
     targets
         Fitted transformers of the target, in the order in which their inverses apply.
+    threshold, calibration
+        How a classifier around the network chooses between two classes, and how it corrects
+        probabilities; see `nn2poly.outputs`.
     """
 
     steps: tuple[Step, ...]
     name: str
     model: Any
     targets: tuple[Any, ...] = ()
+    threshold: float | None = None
+    calibration: tuple[float, float] | None = None
 
 
 def read(model: Any, after: str | None = None) -> Network:
     """Read a fitted multilayer perceptron, or a pipeline or search around one.
 
     Affine steps fold into the first layer and an affine target transformer into the last, so
-    that the network takes raw columns and gives raw outputs. A one-hot encoded column becomes
-    a factor with a feature ``column=level`` per level, dropped and rare ones included. Columns
-    without names are called ``x1``, ``x2``, … there. A classifier's raw outputs are its logits;
-    probabilities come through the link.
+    that the network takes raw columns and gives raw outputs. An encoded column (one-hot,
+    ordinal, target) becomes a factor with a feature ``column=level`` per level, the dropped one
+    included; levels that the encoder groups are one, and so are those that it does not know,
+    where it does not refuse them. Columns without names are called ``x1``, ``x2``, … there. A
+    classifier's raw outputs are its logits; probabilities come through the link.
 
     Parameters
     ----------
     model
         ``MLPRegressor``, ``MLPClassifier``, ``Pipeline``, ``TransformedTargetRegressor``,
-        ``GridSearchCV`` and its like, nested at will.
+        ``GridSearchCV`` and its like, ``FixedThresholdClassifier``,
+        ``TunedThresholdClassifierCV``, ``CalibratedClassifierCV`` of one sigmoid, nested at will.
     after
         Name of a step of the pipeline (``outer__inner`` in a nested one): read only what
         comes after it. The inputs are then the columns that it gives.
@@ -81,6 +97,9 @@ def read(model: Any, after: str | None = None) -> Network:
         raise _refusal(chain)
     else:
         network = _read_inner(chain)
+    if chain.threshold is not None or chain.calibration is not None:
+        decided = replace(network.outputs, threshold=chain.threshold, calibration=chain.calibration)
+        network = replace(network, outputs=decided)
     if not (chain.steps or chain.targets):
         return network
     left = chain.steps[begin:]
@@ -101,13 +120,7 @@ def _compose(
     for target in targets:
         center, scale = _target(target)
         value = value.scaled(scale, center)
-    return builder.finish(
-        value,
-        inputs=inputs,
-        output_names=network.output_names,
-        classes=network.classes,
-        link=network.link,
-    )
+    return builder.finish(value, inputs=inputs, outputs=network.outputs)
 
 
 def _replay(builder: NetworkBuilder, network: Network, value: Value) -> Value:
@@ -141,6 +154,12 @@ def _take_apart(model: Any, name: str = "") -> Chain:
         check_fitted(model, f"Step {name!r}" if name else "The model")
         chain = _take_apart(model.regressor_, name)
         return replace(chain, targets=(*chain.targets, *_inverses(model.transformer_)))
+    if kind in ("FixedThresholdClassifier", "TunedThresholdClassifierCV"):
+        inner, threshold = threshold_of(model)
+        return replace(_take_apart(inner, name), threshold=threshold)
+    if kind == "CalibratedClassifierCV":
+        inner, pair = calibration_of(model)
+        return replace(_take_apart(inner, name), calibration=pair)
     return Chain((), name, model)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,17 @@ import numpy as np
 from nn2poly.arguments import default_names
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.inputs import Column, Coordinate, Inputs, level_text
+from nn2poly.inputs import Column, Coordinate, Hole, Inputs, LearnedImputer, level_text
 from nn2poly.network.builder import Value, concatenate
+from nn2poly.network.readers.sklearn.encoders import ENCODERS, Levels
+from nn2poly.network.readers.sklearn.imputing import (
+    MARKS,
+    NUMBERS,
+    fill_with,
+    learned_imputer,
+    missing_indicator,
+    simple_imputer,
+)
 from nn2poly.network.readers.sklearn.transformers import (
     PROJECTIONS,
     SCALERS,
@@ -25,16 +33,15 @@ from nn2poly.network.readers.sklearn.transformers import (
     column_positions,
     diagonal,
     is_passthrough,
-    one_hot_block,
     sklearn_class,
     sklearn_kind,
 )
 
-# Source of a table's value: 0 holds the raw columns as numbers, 1 + j the levels of column j.
-NUMBERS = 0
+# Sources of a table's value: `NUMBERS` holds the raw columns as numbers, `MARKS` where they have
+# holes, 1 + j the levels of column j.
 _SUPPORTED = (
     "scalers, PCA and other linear projections, column selections, ColumnTransformer, "
-    "FeatureUnion, OneHotEncoder on raw columns, imputers, passthrough"
+    "FeatureUnion, encoders of raw columns (one-hot, ordinal, target), imputers, passthrough"
 )
 
 
@@ -75,13 +82,44 @@ class RawColumns:
     coordinates
         Center and scale of a column, from the first scaler that meets it.
     levels
-        The levels of a column that is one-hot encoded.
+        The levels of a column that is encoded.
+    holes, marks, level_holes
+        What stands in for a missing number; the value that means a hole, where holes are marked;
+        what stands in for a missing level.
+    unfilled
+        Columns that a step takes with their holes.
+    imputers
+        What `learned_imputer` keeps about imputers of several columns.
     """
 
     count: int
     names: tuple[str, ...] | None
     coordinates: dict[int, tuple[float, float]] = field(default_factory=dict)
-    levels: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    levels: dict[int, Levels] = field(default_factory=dict)
+    holes: dict[int, Hole] = field(default_factory=dict)
+    marks: dict[int, Any] = field(default_factory=dict)
+    level_holes: dict[int, Hole | None] = field(default_factory=dict)
+    unfilled: set[int] = field(default_factory=set)
+    imputers: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is known of a column of a table.
+
+    Parameters
+    ----------
+    raw
+        The raw column that it still is, holes aside; None once it is computed.
+    origin
+        The raw column whose holes are its own; None where it has none.
+    hole
+        What an imputer has put there; None before.
+    """
+
+    raw: int | None = None
+    origin: int | None = None
+    hole: Hole | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,23 +130,37 @@ class Table:
     ----------
     value
         Every column as an affine function of the raw columns.
-    raw
-        For each column the raw column that it still is, or None once it is computed.
+    cells
+        What is known of each column.
     known
         What is known about the raw columns; steps add to it.
     """
 
     value: Value
-    raw: tuple[int | None, ...]
+    cells: tuple[Cell, ...]
     known: RawColumns
+
+    @property
+    def raw(self) -> tuple[int | None, ...]:
+        """For each column the raw column that it still is, or None once it is computed."""
+        return tuple(cell.raw for cell in self.cells)
 
     def columns(self, chosen: Sequence[int]) -> Table:
         """Select columns, in the order given."""
-        return Table(self.value.columns(chosen), tuple(self.raw[k] for k in chosen), self.known)
+        return Table(self.value.columns(chosen), tuple(self.cells[k] for k in chosen), self.known)
 
     def computed(self, value: Value) -> Table:
         """Replace all columns by computed ones."""
-        return Table(value, (None,) * value.width, self.known)
+        return Table(value, (Cell(),) * value.width, self.known)
+
+    def rescaled(self, value: Value) -> Table:
+        """Replace every column by one that is computed of it alone, and shares its holes."""
+        return Table(value, tuple(replace(cell, raw=None) for cell in self.cells), self.known)
+
+    def note_unfilled(self) -> None:
+        """Remember the raw columns that are taken with their holes: nothing fills these in."""
+        open_cells = (cell for cell in self.cells if cell.hole is None)
+        self.known.unfilled.update(c.origin for c in open_cells if c.origin is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,25 +180,41 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
     their place can tell the columns apart.
     """
     start = Value(np.zeros(raw.count), {NUMBERS: np.eye(raw.count)})
-    table = Table(start, tuple(range(raw.count)), raw)
+    table = Table(start, tuple(Cell(j, j) for j in range(raw.count)), raw)
     for step in steps:
         table = fold(step, table)
+    table.note_unfilled()
     known = raw.names or default_names("x", raw.count)
     by_place = raw.names is None and not raw.levels
-    numbers = table.value.matrices[NUMBERS]
+    numbers, marks = table.value.matrices[NUMBERS], table.value.matrices.get(MARKS)
     rows: list[FloatArray] = []
     columns: list[Column] = []
     for j, name in enumerate(known):
         if by_place or numbers[j].any():
             rows.append(numbers[j : j + 1])
             place = Coordinate(*raw.coordinates.get(j, (0.0, 1.0)))
-            columns.append(Column(name, coordinates=(place,)))
+            hole = None if j in raw.unfilled else raw.holes.get(j)
+            columns.append(Column(name, coordinates=(place,), hole=hole))
         block = table.value.matrices.get(1 + j)
         if block is not None and block.any():
             rows.append(block)
-            columns.append(Column.factor(name, raw.levels[j]))
-    inputs = Inputs(tuple(columns), named=not by_place)
+            factor = _factor(name, raw.levels[j])
+            columns.append(replace(factor, hole=raw.level_holes.get(j), is_text=True))
+        if marks is not None and marks[j].any():
+            rows.append(marks[j : j + 1])
+            columns.append(Column.marking(name, Hole(code=raw.marks[j])))
+    imputers = tuple(
+        LearnedImputer(title, tuple(known[j] for j in places), fill)
+        for title, places, fill in fill_with(raw)
+    )
+    inputs = Inputs(tuple(columns), named=not by_place, imputers=imputers)
     return Folded(np.vstack(rows), table.value.bias, inputs)
+
+
+def _factor(name: str, levels: Levels) -> Column:
+    plain = levels.members == tuple((level,) for level in levels.names)
+    members = () if plain else levels.members
+    return replace(Column.factor(name, levels.names), members=members, rest=levels.rest)
 
 
 # ---- walking ------------------------------------------------------------------------------
@@ -201,10 +269,11 @@ def _scaler(step: Step, table: Table) -> Table:
     for k, j in enumerate(table.raw):
         if j is not None:
             table.known.coordinates.setdefault(j, (float(center[k]), float(scale[k])))
-    return table.computed(table.value.scaled(1.0 / scale, -center / scale))
+    return table.rescaled(table.value.scaled(1.0 / scale, -center / scale))
 
 
 def _projection(step: Step, table: Table) -> Table:
+    table.note_unfilled()
     matrix, center = PROJECTIONS[sklearn_kind(step.model, PROJECTIONS) or ""](step.model)
     shift = np.broadcast_to(0.0 if center is None else center, (table.value.width,))
     return table.computed(table.value.linear(matrix, -(shift @ matrix)))
@@ -221,30 +290,27 @@ def _function(step: Step, table: Table) -> Table:
     return table
 
 
-def _imputer(step: Step, table: Table) -> Table:
-    """Keep the columns: data with missing values are refused before they come here."""
-    model = step.model
-    if model.add_indicator:
-        raise step.refuse("adds indicators of missing values (add_indicator=True)")
-    if isinstance(model.missing_values, Real) and not np.isnan(float(model.missing_values)):
-        raise step.refuse(f"replaces the number {model.missing_values}, which is not affine")
-    before = getattr(model, "feature_names_in_", [f"x{k}" for k in range(model.n_features_in_)])
-    kept = set(model.get_feature_names_out())  # without columns that were never observed
-    return table.columns([k for k, name in enumerate(before) if name in kept])
-
-
-def _one_hot(step: Step, table: Table) -> Table:
-    parts = []
+def _encoder(step: Step, table: Table) -> Table:
+    encode, parts = ENCODERS[sklearn_kind(step.model, ENCODERS) or ""], []
     for k, j in enumerate(table.raw):
         if j is None:
             raise step.refuse("encodes columns that another step has computed")
-        levels = tuple(level_text(value) for value in step.model.categories_[k].tolist())
-        if table.known.levels.setdefault(j, levels) != levels:
+        found = encode(step.model, k)
+        if table.known.levels.setdefault(j, found.levels) != found.levels:
             raise step.refuse("encodes a column that another step encodes with other levels")
-        block = one_hot_block(step.model, k)
-        parts.append(Value(np.zeros(block.shape[1]), {1 + j: block}))
+        hole = _level_hole(step.model.categories_[k].tolist(), table.cells[k].hole)
+        if table.known.level_holes.setdefault(j, hole) != hole:
+            raise step.refuse("encodes a column that another step fills in otherwise")
+        width = found.numbers.shape[1]
+        parts.append(Value(np.zeros(width), {1 + j: found.numbers}))
     nothing = table.value.columns([])  # keeps the source of the numbers
     return table.computed(concatenate([nothing, *parts]))
+
+
+def _level_hole(levels: list[Any], filled: Hole | None) -> Hole | None:
+    """Give what a missing level becomes: a level of its own, or what an imputer puts there."""
+    own = next((v for v in levels if v is None or v != v), "")
+    return filled if own == "" else Hole(level_text(own), None if filled is None else filled.code)
 
 
 def _column_transformer(step: Step, table: Table) -> Table:
@@ -269,10 +335,10 @@ def _side_by_side(step: Step, parts: list[tuple[str, Any, Table]], table: Table)
             continue
         result = fold(step.inside(name, model, in_pipeline=False), part)
         if name in weights:
-            result = result.computed(result.value.scaled(weights[name]))
+            result = result.rescaled(result.value.scaled(weights[name]))
         done.append(result)
     joined = concatenate([part.value for part in done])
-    return Table(joined, tuple(j for part in done for j in part.raw), table.known)
+    return Table(joined, tuple(cell for part in done for cell in part.cells), table.known)
 
 
 # ---- tables -------------------------------------------------------------------------------
@@ -281,10 +347,12 @@ def _side_by_side(step: Step, parts: list[tuple[str, Any, Table]], table: Table)
 FOLDS: dict[str, Callable[[Step, Table], Table]] = {
     **dict.fromkeys(SCALERS, _scaler),
     **dict.fromkeys(PROJECTIONS, _projection),
-    **dict.fromkeys(("IterativeImputer", "KNNImputer", "SimpleImputer"), _imputer),
+    **dict.fromkeys(ENCODERS, _encoder),
+    **dict.fromkeys(("IterativeImputer", "KNNImputer"), learned_imputer),
+    "SimpleImputer": simple_imputer,
+    "MissingIndicator": missing_indicator,
     "ColumnTransformer": _column_transformer,
     "FeatureUnion": _feature_union,
     "FunctionTransformer": _function,
-    "OneHotEncoder": _one_hot,
     "SelectorMixin": _selector,
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Layer, Network
-from nn2poly.network.readers.class_names import output_names
+from nn2poly.outputs import output_names
 
 # scikit-learn's names of hidden activations → ours.
 ACTIVATIONS = {"identity": "linear", "logistic": "sigmoid", "tanh": "tanh", "relu": "relu"}

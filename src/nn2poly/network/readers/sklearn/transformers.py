@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.inputs import level_text
 
 Pair = tuple[Any, Any]
 
@@ -96,27 +94,6 @@ def diagonal(model: Any) -> Pair | None:
         return None
     center, scale = SCALERS[kind](model)
     return (0.0 if center is None else center), (1.0 if scale is None else scale)
-
-
-def one_hot_block(model: Any, k: int) -> FloatArray:
-    """Give the 0/1 matrix (n_levels, n_columns) from levels of column k to encoded columns.
-
-    Infrequent levels share the last column; the column of a dropped level is left out.
-    """
-    levels = model.categories_[k].tolist()
-    rare = (getattr(model, "infrequent_categories_", None) or [None] * (k + 1))[k]
-    group = np.isin(np.arange(len(levels)), _positions(levels, [] if rare is None else rare))
-    frequent = np.flatnonzero(~group)
-    block = np.zeros((len(levels), len(frequent) + bool(group.any())))
-    block[frequent, np.arange(len(frequent))] = 1.0
-    block[group, -1] = 1.0
-    dropped = None if model.drop_idx_ is None else model.drop_idx_[k]
-    return block if dropped is None else block[:, block[int(dropped)] == 0.0]
-
-
-def _positions(levels: list[Any], some: Any) -> list[int]:
-    wanted = {level_text(value) for value in np.asarray(some).tolist()}
-    return [i for i, level in enumerate(levels) if level_text(level) in wanted]
 
 
 def column_positions(columns: Any, names: list[str], width: int) -> list[int]:

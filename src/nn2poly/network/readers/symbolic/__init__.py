@@ -20,7 +20,7 @@ from nn2poly.network.readers.symbolic.build import (
     rows_counted,
     same_layers,
 )
-from nn2poly.network.readers.symbolic.limits import check_memory
+from nn2poly.network.readers.symbolic.limits import check_memory, reading_file
 from nn2poly.network.readers.symbolic.tensor import (
     ROWS,
     MisfitError,
@@ -47,6 +47,7 @@ __all__ = [
     "negated",
     "numbered",
     "per_channel",
+    "reading_file",
     "rows_counted",
     "rows_lost",
     "same_layers",

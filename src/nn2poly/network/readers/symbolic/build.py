@@ -12,12 +12,21 @@ import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
-from nn2poly.network.builder import NetworkBuilder
+from nn2poly.network.activation import Activation
+from nn2poly.network.builder import NetworkBuilder, Value
+from nn2poly.network.elementwise import by_values, within_one
 from nn2poly.network.network import Network
-from nn2poly.network.readers.symbolic.affine import dense_value, per_channel
+from nn2poly.network.readers.symbolic.affine import (
+    dense_value,
+    divided,
+    multiplied,
+    per_channel,
+)
 from nn2poly.network.readers.symbolic.limits import check_memory
+from nn2poly.network.readers.symbolic.products import divide, multiply
 from nn2poly.network.readers.symbolic.tensor import ROWS, Tensor, aligned
 
+TRUNCATED = by_values(np.trunc, "trunc")
 Coordinates = tuple[FloatArray, FloatArray]
 Result = TypeVar("Result")
 
@@ -80,7 +89,47 @@ class TensorBuilder:
         # In two steps: what was centred on the mean is exactly 0 before the gain.
         return x.scaled(1.0, -middle).scaled(a / deviation, b)
 
-    def activate(self, x: Tensor, name: str, **parameters: Any) -> Tensor:
+    def multiply(self, a: Any, b: Any) -> Tensor:
+        """Multiply two operands of which one or both are tensors."""
+        if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+            return multiplied(a, b)
+        return self._combined(multiply, a, b)
+
+    def divide(self, a: Any, b: Any) -> Tensor:
+        """Divide two operands of which one or both are tensors."""
+        if not isinstance(b, Tensor):
+            return divided(a, b)
+        if not isinstance(a, Tensor):
+            return self.multiply(a, self.activate(b, by_values(np.reciprocal, "reciprocal")))
+        return self._combined(divide, a, b)
+
+    def _combined(
+        self, combine: Callable[[NetworkBuilder, Value, Value], Value], a: Tensor, b: Tensor
+    ) -> Tensor:
+        first, second = aligned(self.settled(a), self.settled(b))
+        self._note(first)
+        check_memory(first.value.width**2)
+        return first.with_value(combine(self._network, first.value, second.value))
+
+    def truncated(self, x: Tensor) -> Tensor:
+        """Cut the decimals off."""
+        return self.activate(x, TRUNCATED)
+
+    def levels(self, x: Tensor, count: int) -> Tensor:
+        """Say of each entry which of the numbers 0, 1, … it is: another dimension of indicators."""
+        base = x.value
+        # The whole number of a value is the value itself, held within a step.
+        (source, *others) = base.matrices or (0,)
+        if source and not others and self._network.activation(source) == TRUNCATED:
+            base = self._network.before(base, source)
+        check_memory((x.value.width * count) ** 2)
+        chosen = np.repeat(np.arange(base.width), count)
+        shifts = np.tile(np.arange(count, dtype=np.float64), base.width)
+        moved = base.columns(chosen).scaled(1.0, -shifts)
+        value = self._network.merge(moved, by_values(within_one, "level"))
+        return replace(x, value=value, shape=(*x.shape, count))
+
+    def activate(self, x: Tensor, name: str | Activation, **parameters: Any) -> Tensor:
         """Apply an activation to every entry: a layer, unless it is linear."""
         self._note(x)
         check_memory(x.value.width**2)

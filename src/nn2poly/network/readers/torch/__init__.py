@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ import nn2poly.network.readers.torch.tracing as tracing
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Network
 from nn2poly.network.readers.symbolic import MisfitError, rows_counted, same_layers
+from nn2poly.network.readers.torch.answers import NO_FORWARD
 from nn2poly.network.readers.torch.flow import first_line
 from nn2poly.network.readers.torch.nodes import place, rule_name
 from nn2poly.network.readers.torch.rules import MEASURES
@@ -29,15 +31,12 @@ from nn2poly.network.readers.torch.sizes import (
     module_shapes,
     no_size,
 )
-from nn2poly.network.readers.torch.skeleton import unwrap
+from nn2poly.network.readers.torch.skeleton import check_plain, unwrap
 from nn2poly.network.readers.torch.tracing import REWRITE, Program
 from nn2poly.network.readers.torch.walk import Walk, refuse_unknown
 
-# The forwards that only say that there is none.
-NO_FORWARD = ("_forward_unimplemented", "LightningModule.forward")
 
-
-def read(model: Any) -> Network:
+def read(model: Any, n_features: int | None = None) -> Network:
     """Read a trained model, which stays as it is.
 
     Parameters
@@ -45,6 +44,9 @@ def read(model: Any) -> Network:
     model
         A ``torch.nn.Module`` (a ``LightningModule`` is one), a ``torch.export.ExportedProgram``
         or a fitted ``skorch`` net.
+    n_features
+        The number of columns of the data, where they are at hand: tried before what the layers
+        suggest.
 
     Raises
     ------
@@ -59,13 +61,13 @@ def read(model: Any) -> Network:
     """
     with torch.no_grad(), _no_random_numbers(model):
         if isinstance(model, torch.nn.Module):
-            return _read_module(model)
+            return _read_module(model, n_features)
         if isinstance(model, torch.export.ExportedProgram):
             program = tracing.exported_program(model, "the exported program")
             return _network(replace(program, foreign=True))
         from nn2poly.network.readers.torch.skorch import read_net
 
-        return read_net(model, _read_module)
+        return read_net(model, partial(_read_module, n_features=n_features))
 
 
 @contextlib.contextmanager
@@ -89,12 +91,14 @@ def _no_random_numbers(model: Any) -> Iterator[None]:
 # ---- from a module to a program --------------------------------------------------------------
 
 
-def _read_module(model: torch.nn.Module) -> Network:
-    return _network(_program(_with_forward(unwrap(model))))
+def _read_module(model: torch.nn.Module, n_features: int | None = None) -> Network:
+    module = _with_forward(unwrap(model))
+    return _network(_program(module, n_features), n_features)
 
 
 def _with_forward(model: torch.nn.Module) -> torch.nn.Module:
     """Give the module that has a forward: the model, or its only part with parameters."""
+    check_plain(model, "")
     if type(model).forward.__qualname__ not in NO_FORWARD:
         return model
     parts = [name for name, part in model.named_children() if any(True for _ in part.parameters())]
@@ -108,14 +112,14 @@ def _with_forward(model: torch.nn.Module) -> torch.nn.Module:
     )
 
 
-def _program(module: torch.nn.Module) -> Program:
+def _program(module: torch.nn.Module, n_features: int | None) -> Program:
     shape = _example_shape(module)
     try:
         program = tracing.trace(module)
     except UnsupportedModelError:
         raise
     except Exception as error:  # a forward may raise anything when it meets a tracer
-        return _exported(module, shape, error)
+        return _exported(module, shape, n_features, error)
     return replace(program, row_shape=shape or program.row_shape)
 
 
@@ -125,9 +129,15 @@ def _example_shape(module: torch.nn.Module) -> tuple[int, ...] | None:
     return tuple(int(n) for n in shape[1:]) if len(shape) > 1 else None
 
 
-def _exported(module: torch.nn.Module, shape: tuple[int, ...] | None, by_fx: Exception) -> Program:
+def _exported(
+    module: torch.nn.Module,
+    shape: tuple[int, ...] | None,
+    n_features: int | None,
+    by_fx: Exception,
+) -> Program:
     errors = []
-    for candidate in [shape] if shape else module_shapes(module):
+    told = [] if n_features is None else [(n_features,)]
+    for candidate in [shape] if shape else [*told, *module_shapes(module)]:
         try:
             program = tracing.export(module, candidate)
         except UnsupportedModelError:
@@ -135,7 +145,7 @@ def _exported(module: torch.nn.Module, shape: tuple[int, ...] | None, by_fx: Exc
         except Exception as error:
             errors.append(error)
             continue
-        if shape is None and is_sliced(program):
+        if shape is None and candidate not in told and is_sliced(program):
             raise no_size(program)
         return program
     by_export = first_line(errors[0]) if errors else "not tried, for want of a linear layer"
@@ -155,9 +165,9 @@ def _exported(module: torch.nn.Module, shape: tuple[int, ...] | None, by_fx: Exc
 # ---- from a program to a network -------------------------------------------------------------
 
 
-def _network(program: Program) -> Network:
+def _network(program: Program, n_features: int | None = None) -> Network:
     refuse_unknown(program)
-    walk, result = first_fit(program)
+    walk, result = first_fit(program, n_features)
     coordinates = walk.builder.coordinates()
     if coordinates is not None:
         walk = Walk(program, walk.row_shape, *coordinates)

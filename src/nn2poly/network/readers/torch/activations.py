@@ -8,10 +8,19 @@ from typing import Any
 
 import nn2poly.network.readers.symbolic.activations as shared
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers.symbolic import Tensor, per_channel
+from nn2poly.network.elementwise import (
+    FUNCTIONS,
+    Power,
+    Shrink,
+    Threshold,
+    by_values,
+    closed_step,
+    step,
+)
+from nn2poly.network.readers.symbolic import Tensor, added, per_channel
 from nn2poly.network.readers.symbolic.build import softmax_inside
-from nn2poly.network.readers.torch.flow import numbers
-from nn2poly.network.readers.torch.operations import PARAMETERS, Call
+from nn2poly.network.readers.torch.flow import numbers, operand
+from nn2poly.network.readers.torch.operations import PARAMETERS, Call, unknown
 
 # Those of the shared table that torch has, with the same parameters.
 ACTIVATIONS = (
@@ -54,8 +63,106 @@ def _prelu(call: Call) -> Tensor:
 
 def _clamp(call: Call) -> Tensor:
     given = {"min": None, "max": None} | call.parameters()
-    low, high = (None if given[k] is None else float(given[k]) for k in ("min", "max"))
-    return shared.clip(call.builder, call.args[0], low, high)
+    low, high = (None if given[k] is None else numbers(given[k]) for k in ("min", "max"))
+    if all(end is None or end.size == 1 for end in (low, high)):
+        ends = (None if end is None else float(end.reshape(())) for end in (low, high))
+        return shared.clip(call.builder, call.args[0], *ends)
+    x: Tensor = call.args[0]
+    below = x if high is None else shared.at_most(call.builder, x, high)
+    return below if low is None else shared.at_least(call.builder, below, low)
+
+
+def _clamp_min(call: Call) -> Tensor:
+    return shared.at_least(call.builder, call.args[0], numbers(call.parameters()["min"]))
+
+
+def _clamp_max(call: Call) -> Tensor:
+    return shared.at_most(call.builder, call.args[0], numbers(call.parameters()["max"]))
+
+
+def _by_values(call: Call) -> Tensor:
+    return call.builder.activate(call.args[0], by_values(FUNCTIONS[call.name], call.name))
+
+
+def _square(call: Call) -> Tensor:
+    return call.builder.multiply(call.args[0], call.args[0])
+
+
+def _pow(call: Call) -> Tensor:
+    x, exponent = call.args[:2]
+    if not isinstance(x, Tensor) or isinstance(exponent, Tensor):
+        raise UnsupportedModelError(
+            "A power has an exponent that depends on the inputs.",
+            expected="a constant exponent",
+            remedy="convert the parts before the power",
+        )
+    power = numbers(exponent)
+    if power.size != 1:
+        raise UnsupportedModelError(
+            "A power has several exponents.",
+            expected="one number",
+            remedy="raise each part to its own one power, and join them",
+        )
+    number = float(power.reshape(()))
+    if number == 1.0:
+        return x
+    if number == 2.0:
+        return call.builder.multiply(x, x)
+    return call.builder.activate(x, by_values(Power(number), f"power {number:g}"))
+
+
+def _shrink(call: Call) -> Tensor:
+    edge = float(call.parameters().get("lambd", 0.5))
+    function = Shrink(edge, soft=call.name == "softshrink")
+    return call.builder.activate(call.args[0], by_values(function, call.name))
+
+
+def _threshold(call: Call) -> Tensor:
+    given = call.parameters()
+    function = Threshold(float(given["threshold"]), float(given["value"]))
+    return call.builder.activate(call.args[0], by_values(function, call.name))
+
+
+# ---- comparisons, and what is chosen by them ---------------------------------------------------
+
+
+def _compare(call: Call) -> Tensor:
+    """Give 1 where a comparison holds, else 0."""
+    a, b = map(operand, call.args[:2])
+    swapped = call.name in ("lt", "le")
+    difference = added(b, a, -1.0) if swapped else added(a, b, -1.0)
+    function = step if call.name in ("gt", "lt") else closed_step
+    return call.builder.activate(difference, by_values(function, call.name))
+
+
+def _where(call: Call) -> Any:
+    """Give b + c · (a − b), c being 1 or 0."""
+    if len(call.args) != 3:
+        raise unknown(call.target)
+    condition, a, b = map(operand, call.args)
+    return added(b, call.builder.multiply(condition, _difference(a, b)))
+
+
+def _difference(a: Any, b: Any) -> Any:
+    return added(a, b, -1.0) if isinstance(a, Tensor) or isinstance(b, Tensor) else a - b
+
+
+def _larger(call: Call) -> Any:
+    a, b = _pair(call)
+    return shared.at_least(call.builder, a, b)
+
+
+def _smaller(call: Call) -> Any:
+    a, b = _pair(call)
+    return shared.at_most(call.builder, a, b)
+
+
+def _pair(call: Call) -> tuple[Any, Any]:
+    """Give the two operands of max and min; of one alone they look for an entry."""
+    if len(call.args) != 2 or isinstance(call.args[1], int) or call.kwargs:
+        raise unknown(call.target)
+    a, b = map(operand, call.args)
+    return a, b
 
 
 def _sigmoid(call: Call) -> Tensor:
@@ -74,4 +181,13 @@ ACTIVATION_RULES: dict[str, Callable[[Call], Any]] = {
     **dict.fromkeys(ACTIVATIONS, _activation),
     "elu": _elu, "softplus": _softplus, "prelu": _prelu, "clamp": _clamp,
     "sigmoid": _sigmoid, "softmax": _softmax, "log_softmax": _softmax,
+    "clamp_min": _clamp_min, "clamp_max": _clamp_max, "square": _square,
+    "hardshrink": _shrink, "softshrink": _shrink, "threshold": _threshold,
+    **dict.fromkeys(FUNCTIONS, _by_values),
+}  # fmt: skip
+# Of operands in any order.
+COMPARING_RULES: dict[str, Callable[[Call], Any]] = {
+    **dict.fromkeys(("ge", "gt", "le", "lt"), _compare),
+    "where": _where, "pow": _pow,
+    **dict.fromkeys(("max", "maximum"), _larger), **dict.fromkeys(("min", "minimum"), _smaller),
 }  # fmt: skip

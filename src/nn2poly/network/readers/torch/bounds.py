@@ -10,14 +10,13 @@ import torch
 from torch.fx.node import map_aggregate
 
 from nn2poly.errors import UnsupportedModelError
+from nn2poly.memory import FILE_MEMORY, file_allowance
 from nn2poly.network.readers.torch.operations import operation_name
 
 # What makes a tensor out of numbers; they take the device on which to make it.
 MAKERS = ("arange", "eye", "full", "linspace", "ones", "scalar_tensor", "tensor", "zeros")
 # What takes entries by an index or a mask.
 INDEXED = ("getitem", "index")
-# Numbers that the constants of a forward may have all together: 1 GiB of float64.
-LARGEST = 2**27
 LARGEST_INTEGER = 2**63
 
 
@@ -59,12 +58,14 @@ def _entries(result: Any) -> int:
 
 def check_count(made: int) -> None:
     """Refuse more numbers than the constants of a forward may have."""
-    if made > LARGEST:
+    most = file_allowance(0) // 8  # of float64, all constants of a forward together
+    if made > most:
         raise UnsupportedModelError(
             "The constants of the forward are too large.",
-            expected=f"at most {LARGEST:,} numbers",
+            expected=f"at most {most:,} numbers",
             found=f"{made:,} numbers",
-            remedy="compute what is needed of them beforehand, and keep it as a buffer",
+            remedy="compute what is needed of them beforehand, and keep it as a buffer; or set "
+            f"{FILE_MEMORY}={8 * made}",
         )
 
 

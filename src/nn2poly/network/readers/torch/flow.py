@@ -118,6 +118,49 @@ def reduce(function: Callable[..., Any], x: Tensor, *args: Any, **kwargs: Any) -
     return replace(x, value=value, shape=tuple(row.shape[1:]), axis=axis)
 
 
+def affine(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
+    """Apply a function that is affine in its one symbolic tensor, row by row.
+
+    What it does to a row of zeros and to the units of a row tells its matrix. It is run on two
+    numbers of rows: the dimension that grows is that of the rows. Rows of random numbers then
+    show whether it keeps rows apart.
+    """
+    (x,) = tensors_in(args, kwargs)
+    width = x.value.width
+    check_memory((width + 4) * width)
+    drawn = torch.from_numpy(np.random.default_rng(0).normal(size=(3, width)))
+    units = torch.cat([torch.zeros(1, width), torch.eye(width), drawn]).double()
+
+    def run(rows: torch.Tensor) -> torch.Tensor:
+        moved = rows.reshape(-1, *x.shape).movedim(0, x.axis)
+        given = map_aggregate((args, kwargs), lambda a: moved if id(a) == id(x) else _as_double(a))
+        try:
+            check_size(function, *given[0], **given[1])
+            out: torch.Tensor = function(*given[0], **given[1])
+        except SIZE_ERRORS as error:
+            raise MisfitError("The shapes do not fit.", found=first_line(error)) from error
+        return out
+
+    fewer, more = run(units[:-1]), run(units)
+    grown = [k for k, (a, b) in enumerate(zip(fewer.shape, more.shape, strict=True)) if a != b]
+    if len(grown) != 1 or more.shape[grown[0]] != len(units):
+        raise rows_lost(tuple(more.shape), len(units))
+    row = more.movedim(grown[0], 0)
+    found = row.reshape(len(units), -1).numpy()
+    bias, matrix = found[0], found[1 : width + 1] - found[0]
+    expected = drawn.numpy() @ matrix + bias
+    if not np.allclose(found[width + 1 :], expected, rtol=0, atol=1e-9 * np.abs(found).max()):
+        raise rows_lost(tuple(more.shape), len(units))
+    check_memory(found.size)
+    value = x.value.linear(matrix, bias)
+    return replace(x, value=value, shape=tuple(row.shape[1:]), axis=grown[0])
+
+
+def _as_double(item: Any) -> Any:
+    is_real = isinstance(item, torch.Tensor) and item.is_floating_point()
+    return item.double() if is_real else item
+
+
 def first_line(error: BaseException) -> str:
     """Give what torch said, short enough for a line."""
     text = str(error).strip().partition("\n")[0]

@@ -28,7 +28,10 @@ SYNONYMS = {
     "_softmax": "softmax", "_log_softmax": "log_softmax", "clip": "clamp",
     "concat": "cat", "concatenate": "cat", "mm": "matmul", "mv": "matmul",
     "subtract": "sub", "multiply": "mul", "negative": "neg",
-    "divide": "div", "true_divide": "div", "truediv": "div",
+    "absolute": "abs", "arccos": "acos", "arcsin": "asin", "arcsinh": "asinh",
+    "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
+    "special_erf": "erf", "special_log1p": "log1p", "special_expm1": "expm1",
+    "float_power": "pow", "divide": "div", "true_divide": "div", "truediv": "div",
     "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_",
 }  # fmt: skip
 # Arguments after the first, in the order of builtin functions and methods.
@@ -36,16 +39,25 @@ PARAMETERS = {
     "batch_norm": ("weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"),
     "celu": ("alpha",),
     "clamp": ("min", "max"),
+    "clamp_max": ("max",),
+    "clamp_min": ("min",),
+    "conv1d": ("weight", "bias", "stride", "padding", "dilation", "groups"),
     "dropout": ("p", "train"),
     "elu": ("alpha", "scale", "input_scale"),
+    "embedding": ("weight", "padding_idx", "max_norm"),
     "gelu": ("approximate",),
+    "glu": ("dim",),
+    "hardshrink": ("lambd",),
     "hardtanh": ("min_val", "max_val"),
     "leaky_relu": ("negative_slope",),
     "linear": ("weight", "bias"),
     "log_softmax": ("dim",),
+    "one_hot": ("num_classes",),
     "prelu": ("weight",),
     "softmax": ("dim",),
     "softplus": ("beta", "threshold"),
+    "softshrink": ("lambd",),
+    "threshold": ("threshold", "value"),
 }
 # torch.nn's class → the function it calls; its parameters are attributes of the same name.
 MODULES = {
@@ -54,6 +66,9 @@ MODULES = {
     "LogSoftmax": "log_softmax", "Mish": "mish", "PReLU": "prelu", "ReLU": "relu",
     "ReLU6": "relu6", "SELU": "selu", "Sigmoid": "sigmoid", "SiLU": "silu",
     "Softmax": "softmax", "Softplus": "softplus", "Softsign": "softsign", "Tanh": "tanh",
+    "Conv1d": "conv1d", "Embedding": "embedding", "GLU": "glu", "Hardshrink": "hardshrink",
+    "Hardswish": "hardswish",
+    "Softshrink": "softshrink", "Tanhshrink": "tanhshrink", "Threshold": "threshold",
     "BatchNorm1d": "batch_norm", "SyncBatchNorm": "batch_norm", "Linear": "linear",
     # In evaluation mode these give back what they got, in another shape or the same.
     **dict.fromkeys(("AlphaDropout", "Dropout", "Dropout1d", "FeatureAlphaDropout"), "view"),

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 
 import nn2poly.network.readers.torch.flow as flow
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers.symbolic import Tensor, added, divided, multiplied, negated
-from nn2poly.network.readers.torch.activations import ACTIVATION_RULES
+from nn2poly.network.readers.symbolic import Tensor, added, negated
+from nn2poly.network.readers.torch.activations import ACTIVATION_RULES, COMPARING_RULES
 from nn2poly.network.readers.torch.flow import numbers, operand, rearrange, tensors_in
-from nn2poly.network.readers.torch.operations import Call
+from nn2poly.network.readers.torch.operations import Call, unknown
 
 # What only moves entries.
 JOINS = ("cat", "hstack", "stack")
@@ -45,13 +46,54 @@ def _linear(call: Call) -> Tensor:
 def _matmul(call: Call) -> Tensor:
     x, matrix = call.args[:2]
     if isinstance(x, Tensor) and isinstance(matrix, Tensor):
-        return multiplied(x, matrix)  # which refuses them
-    if isinstance(matrix, Tensor):
+        return _refuse_contraction(call.name)
+    if isinstance(matrix, Tensor) and matrix.axis == max(len(matrix.full_shape) - 2, 0):
         raise UnsupportedModelError(
             "A matrix multiplies the batch from the left, which mixes its rows.",
             remedy="write x @ W, or use torch.nn.Linear",
         )
+    if isinstance(x, Tensor) and call.name == "bmm" and not (matrix != matrix[:1]).any():
+        return call.builder.dense(x, numbers(matrix[0]))  # the same matrix for all rows
+    if isinstance(matrix, Tensor) or numbers(matrix).ndim > 2:
+        return _contract(replace(call, args=(x, matrix)))
     return call.builder.dense(x, numbers(matrix))
+
+
+def _contract(call: Call) -> Tensor:
+    """Apply an operation that is linear in its one value: its matrix is what it does to units."""
+    if len(tensors_in(call.args, call.kwargs)) > 1:
+        return _refuse_contraction(call.name)
+    return flow.affine(call.target, *call.args, **call.kwargs)
+
+
+def _refuse_contraction(name: str) -> Tensor:
+    raise UnsupportedModelError(
+        f"{name} multiplies two values that both depend on the inputs, and sums the products.",
+        expected="a product with constants, or of single entries (x * y)",
+        remedy="write the products out, (x * y).sum(1)",
+    )
+
+
+def _conv1d(call: Call) -> Tensor:
+    given = {"stride": 1, "padding": 0, "groups": 1, "dilation": 1} | call.parameters()
+    weight = numbers(given["weight"])
+    single = [tuple(np.ravel(given[k]).tolist()) for k in ("stride", "padding", "groups")]
+    if weight.shape[-1] != 1 or single != [(1,), (0,), (1,)]:
+        raise unknown(call.target)
+    x: Tensor = call.args[0]
+    if x.axis or len(x.shape) != 2:
+        raise unknown(call.target)
+    rows = rearrange(torch.transpose, x, 1, 2)
+    bias = None if given.get("bias") is None else numbers(given["bias"])
+    done: Tensor = rearrange(
+        torch.transpose, call.builder.dense(rows, weight[:, :, 0].T, bias), 1, 2
+    )
+    return done
+
+
+def _glu(call: Call) -> Tensor:
+    half, gate = rearrange(torch.chunk, call.args[0], 2, call.parameters().get("dim", -1))
+    return call.builder.multiply(half, call.builder.activate(gate, "sigmoid"))
 
 
 def _addmm(call: Call) -> Tensor:
@@ -76,7 +118,13 @@ def _rsub(call: Call) -> Tensor:
 
 
 def _mul(call: Call) -> Tensor:
-    return multiplied(*map(operand, call.args[:2]))
+    return call.builder.multiply(*map(operand, call.args[:2]))
+
+
+def _addcmul(call: Call) -> Tensor:
+    start, one, other = map(operand, call.args[:3])
+    value = float(call.kwargs.get("value", 1.0))
+    return added(start, call.builder.multiply(one, other), value)
 
 
 def _div(call: Call) -> Tensor:
@@ -86,7 +134,7 @@ def _div(call: Call) -> Tensor:
             expected="division by constants",
             remedy="convert the parts before the division",
         )
-    return divided(*map(operand, call.args[:2]))
+    return call.builder.divide(*map(operand, call.args[:2]))
 
 
 def _neg(call: Call) -> Tensor:
@@ -139,6 +187,8 @@ def _cast(call: Call) -> Tensor:
     given = [a.dtype if isinstance(a, torch.Tensor) else a for a in call.parameters().values()]
     given += [a.dtype if isinstance(a, torch.Tensor) else a for a in call.args[1:]]
     types = [a for a in given if isinstance(a, torch.dtype)]
+    if types == [torch.int64]:
+        return _whole(call)
     if not all(t.is_floating_point for t in types) or (call.name == "type" and not types):
         raise UnsupportedModelError(
             "Values are cast to another type.",
@@ -148,6 +198,34 @@ def _cast(call: Call) -> Tensor:
         )
     x: Tensor = call.args[0]
     return x
+
+
+def _whole(call: Call) -> Tensor:
+    """Cut decimals off, as a cast to whole numbers does."""
+    return call.builder.truncated(call.args[0])
+
+
+def _embedding(call: Call) -> Tensor:
+    """Take rows of a table by number: indicators of the numbers, times the table."""
+    given = call.parameters()
+    x, weight = call.args[0], given.get("weight")
+    if not isinstance(x, Tensor):  # the exported operation has the table first
+        x, weight = call.args[1], call.args[0]
+    if given.get("max_norm") is not None or not isinstance(x, Tensor):
+        raise unknown(call.target)
+    table = numbers(weight)
+    return call.builder.dense(call.builder.levels(x, len(table)), table)
+
+
+def _one_hot(call: Call) -> Tensor:
+    count = int(call.parameters().get("num_classes", -1))
+    if count < 1:
+        raise UnsupportedModelError(
+            "The number of levels of a one-hot encoding depends on the batch.",
+            expected="num_classes",
+            remedy="pass num_classes to one_hot",
+        )
+    return call.builder.levels(call.args[0], count)
 
 
 def _describe(call: Call) -> Any:
@@ -169,7 +247,10 @@ def _join(call: Call) -> Any:
 # Rules of operands in any order; all others take a symbolic tensor first, and constants.
 OPERATORS: dict[str, Callable[[Call], Any]] = {
     "add": _add, "sub": _sub, "rsub": _rsub, "mul": _mul, "div": _div,
-    "matmul": _matmul, "addmm": _addmm,
+    "embedding": _embedding, "matmul": _matmul, "addmm": _addmm, "addcmul": _addcmul,
+    "bmm": _matmul,
+    **dict.fromkeys(("cumsum", "einsum", "tensordot"), _contract),
+    **COMPARING_RULES,
     **dict.fromkeys(JOINS, _join),
     **dict.fromkeys((*MOVES, "getattr"), _move),
     **dict.fromkeys(DESCRIPTIONS, _describe),
@@ -180,6 +261,12 @@ RULES: dict[str, Callable[[Call], Any]] = {
     **ACTIVATION_RULES,
     "linear": _linear,
     "neg": _neg,
+    "conv1d": _conv1d,
+    **dict.fromkeys(("int", "long"), _whole),
+    "one_hot": _one_hot,
+    "glu": _glu,
+    "pad": _contract,
+    "constant_pad_nd": _contract,
     "sum": _reduce,
     "mean": _reduce,
     "batch_norm": _batch_norm,

@@ -6,6 +6,7 @@ apart may fit several; it gets the smallest.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from itertools import combinations_with_replacement
 
@@ -27,11 +28,14 @@ SLICES = (
 MOST_TRIED = 1024
 
 
-def first_fit(program: Program) -> tuple[Walk, Tensor]:
-    """Walk with the number of inputs that fits all layers."""
+def first_fit(program: Program, n_features: int | None = None) -> tuple[Walk, Tensor]:
+    """Walk with the number of inputs that fits all layers: that of the data if it does."""
     if program.row_shape is not None:
         walk = Walk(program, program.row_shape)
         return walk, walk.run()
+    if n_features is not None:
+        with contextlib.suppress(MisfitError):
+            return _fit(program, n_features)
     misfit = None
     for size in _unique(_graph_sizes(program)):
         try:

@@ -49,7 +49,7 @@ def _bare(given: torch.nn.Module, path: str, known: dict[int, Any]) -> torch.nn.
     if id(module) in known:  # a layer that is used twice
         shared: torch.nn.Module = known[id(module)]
         return shared
-    _check_plain(module, path)
+    check_plain(module, path)
     bare: torch.nn.Module = object.__new__(type(module))
     known[id(module)] = bare
     own = {k: copy(v) if type(v) in CONTAINERS else v for k, v in vars(module).items()}
@@ -69,7 +69,7 @@ def _log_nothing(*args: Any, **kwargs: Any) -> None:
     """Stand in for Lightning's ``log``, which needs a running trainer."""
 
 
-def _check_plain(module: torch.nn.Module, path: str) -> None:
+def check_plain(module: torch.nn.Module, path: str) -> None:
     """Refuse what would make a module do something else than its forward says."""
     if type(module).__module__.startswith("torch.export"):  # its checks of the inputs
         return

@@ -10,8 +10,7 @@ import torch
 
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Network
-from nn2poly.network.readers.class_names import output_names
-from nn2poly.outputs import Outputs
+from nn2poly.outputs import Outputs, output_names
 
 # Criterion → the link that skorch applies to a module that gives logits.
 LINKS = {torch.nn.CrossEntropyLoss: "softmax", torch.nn.BCEWithLogitsLoss: "sigmoid"}

@@ -153,12 +153,16 @@ def _single(title: str, result: Any) -> Node:
 
 
 def _several(title: str, what: str, expected: str, names: list[Any]) -> UnsupportedModelError:
+    call = "model(x[:, :3], x[:, 3:])" if what == "inputs" else f"model(x)[{names[0]!r}]"
+    if what == "outputs" and not isinstance(names[0], str):
+        call = "model(x)[0]"
     return UnsupportedModelError(
         f"The forward of {title} does not have one tensor as its {what}.",
         where=f"forward of {title}",
         expected=expected,
         found=", ".join(map(str, names)) or "none",
-        remedy="wrap the model in a module that takes one table and gives out one",
+        remedy="wrap the model in a module that takes one table and gives out one; or pass a "
+        f"function to fit its outputs instead: convert(lambda x: {call}, 2, data=X), X a tensor",
     )
 
 

@@ -217,7 +217,7 @@ def _is_known(program: Program, target: Any, on_inputs: bool, live: bool) -> boo
     if not live:
         return may_stand(target)
     if target is operator.pow and not program.foreign:  # as in self.gain**2, of the user's own
-        return not on_inputs
+        return True
     return has_rule(target) if on_inputs else may_run(target)
 
 

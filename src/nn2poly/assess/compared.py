@@ -1,0 +1,55 @@
+"""The model that a formula is compared with: read and compared itself, or a function to ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nn2poly.batches import gathered
+from nn2poly.inputs import Inputs, frame_columns
+from nn2poly.inputs.forms import form_like
+from nn2poly.network.asking import asking_function, is_function, read_answer
+from nn2poly.network.checking import ROWS, check_reading
+from nn2poly.network.fallback import read_or_advise
+from nn2poly.network.oracle import Model, Oracle, are_probabilities, is_pair
+from nn2poly.network.readers import can_read
+from nn2poly.outputs import Outputs
+from nn2poly.streams import even_choice, is_stream
+
+
+def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
+    """Give what a formula is compared with on rows X.
+
+    Parameters
+    ----------
+    model
+        Anything that `read_network` reads, which is compared with what was read of it; or a
+        function from rows to outputs.
+    inputs, outputs
+        Of the formula.
+    X
+        The rows, as the user has them.
+    """
+    if isinstance(model, Oracle):
+        return model
+    X = gathered(X, "X")
+    if can_read(model) or not is_function(model):
+        network = read_or_advise(model)
+        fits = network.n_features == inputs.n_features and not is_stream(X)
+        if fits and hasattr(type(X), "__getitem__") and len(X):
+            _check(network, model, X)
+        return network
+    X = next(even_choice(X, ROWS))
+    function, few = asking_function(model), X[:ROWS]
+    answer = read_answer(function, few, len(few)).values
+    chances = outputs.link != "identity" and are_probabilities(answer, outputs.link)
+    pair = chances and outputs.link == "sigmoid" and outputs.count == 1 and is_pair(answer)
+    count = outputs.count if pair else answer.shape[1]
+    known = outputs if count == outputs.count else Outputs.of(None, count)
+    return Oracle(function, form_like(X, inputs), inputs, known, gives_probabilities=chances)
+
+
+def _check(network: Any, model: Any, X: Any) -> None:
+    few = X[:ROWS]
+    if frame_columns(few) is None:
+        few = network.check_data(few, where="X")
+    check_reading(network, model, few)

@@ -1,0 +1,46 @@
+"""How many files are tried: a few in the tests, many with `make fuzz`, which prints the counts."""
+
+import os
+import resource
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# In the tests; `make fuzz` asks for 20,000 and more.
+COUNT = int(os.environ.get("FUZZ_EXAMPLES", "15"))
+settings.register_profile("fuzz", derandomize=True, deadline=None, max_examples=COUNT)
+# The largest peak of memory that reading files of less than 10 MB may take.
+MOST_BYTES = 10**9
+_tally = {}
+
+
+@pytest.fixture
+def tally(request):
+    """Count outcomes by their names; they are printed when the run ends."""
+    return _tally.setdefault(request.node.name, Counter())
+
+
+@pytest.fixture(scope="module")
+def folder():
+    with tempfile.TemporaryDirectory() as path:
+        yield Path(path)
+
+
+def peak_bytes():
+    """Give the largest memory that this process ever had."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def pytest_terminal_summary(terminalreporter):
+    if "FUZZ_EXAMPLES" not in os.environ:
+        return
+    terminalreporter.section("files tried")
+    for name, counts in sorted(_tally.items()):
+        outcomes = ", ".join(f"{outcome} {count:,}" for outcome, count in sorted(counts.items()))
+        terminalreporter.write_line(f"{name}: {sum(counts.values()):,} ({outcomes})")
+    terminalreporter.write_line(f"peak memory of the process: {peak_bytes() / 1e9:.2f} GB")

@@ -1,0 +1,226 @@
+"""PyTorch models as people write them: read to six digits, or refused with the way out."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F  # noqa: N812
+
+import nn2poly as n2p
+from nn2poly.errors import UnsupportedModelError
+from nn2poly.network.checking import check_reading
+from nn2poly.network.fallback import read_or_advise
+
+X = np.random.default_rng(0).normal(size=(60, 8))
+X[:, 6:] = np.random.default_rng(1).integers(4, size=(60, 2))
+TABLE = torch.tensor(X, dtype=torch.float64)
+
+
+class Model(nn.Module):
+    """A forward as a function of the input and some layers."""
+
+    def __init__(self, forward):
+        super().__init__()
+        torch.manual_seed(0)
+        self.a, self.b, self.last = nn.Linear(8, 5), nn.Linear(8, 5), nn.Linear(5, 2)
+        self.narrow = nn.Linear(3, 5)
+        self.weight = nn.Parameter(torch.randn(5, 8))
+        self.beta = nn.Parameter(torch.rand(5) + 0.5)
+        self.scalar = nn.Parameter(torch.tensor(0.7))
+        self.conv, self.slopes = nn.Conv1d(2, 3, 1), nn.PReLU(5)
+        self.table = nn.Embedding(4, 5)
+        self.run = forward
+
+    def forward(self, x):
+        return self.run(self, x)
+
+
+def hidden(function):
+    return lambda m, x: m.last(function(m.a(x), m))
+
+
+# Functions of one value, by hand or by name.
+CURVES = {
+    "Hardswish": lambda h, _: F.hardswish(h),
+    "Hardswish layer": lambda h, _: nn.Hardswish()(h),
+    "x sigmoid(x)": lambda h, _: h * torch.sigmoid(h),
+    "sigmoid(x) x": lambda h, _: h.sigmoid() * h,
+    "learned swish": lambda h, m: h * torch.sigmoid(m.scalar * h),
+    "swish per channel": lambda h, m: h * torch.sigmoid(m.beta * h),
+    "relu squared": lambda h, _: F.relu(h) ** 2,
+    "relu times itself": lambda h, _: F.relu(h) * F.relu(h),
+    "square": lambda h, _: h.square(),
+    "pow": lambda h, _: torch.pow(h, 2),
+    "cube": lambda h, _: h**3,
+    "cube by hand": lambda h, _: h * h * h,
+    "abs": lambda h, _: h.abs(),
+    "cos": lambda h, _: torch.cos(h),
+    "log1p": lambda h, _: torch.log1p(h.exp()),
+    "snake": lambda h, _: h + torch.sin(h) ** 2,
+    "snake with a": lambda h, m: h + torch.sin(m.scalar * h) ** 2 / m.scalar,
+    "mish by hand": lambda h, _: h * torch.tanh(F.softplus(h)),
+    "softsign by hand": lambda h, _: h / (1 + h.abs()),
+    "root": lambda h, _: h / torch.sqrt(1 + h * h),
+    "gelu by hand": lambda h, _: 0.5 * h * (1 + torch.erf(h / 2**0.5)),
+    "where": lambda h, _: torch.where(h > 0, h, 0.1 * h),
+    "where with exp": lambda h, _: torch.where(h > 0, h, torch.exp(h) - 1),
+    "mask": lambda h, _: h * (h > 0.5),
+    "reciprocal": lambda h, _: 1 / (1 + h.exp()),
+    "maximum": lambda h, _: torch.maximum(h, torch.zeros(5)),
+    "minimum": lambda h, _: torch.minimum(h, torch.ones(5)),
+    "clamp_min": lambda h, _: h.clamp_min(0.1),
+    "clamp_max": lambda h, _: torch.clamp_max(h, 0.1),
+    "clamp by tensors": lambda h, m: torch.clamp(h, -m.beta, m.beta),
+    "PReLU per channel": lambda h, m: m.slopes(h),
+    "Softshrink": lambda h, _: F.softshrink(h, 0.2),
+    "Hardshrink": lambda h, _: nn.Hardshrink()(h),
+    "Tanhshrink": lambda h, _: nn.Tanhshrink()(h),
+    "Threshold": lambda h, _: nn.Threshold(0.1, -1.0)(h),
+    "sinh": lambda h, _: torch.sinh(h),
+    "expm1": lambda h, _: torch.expm1(h),
+}
+# Linear operations.
+LINEAR = {
+    "einsum": lambda m, x: torch.einsum("ni,oi->no", x, m.weight),
+    "einsum on groups": lambda m, x: torch.einsum("ngi,gi->ng", x.view(-1, 2, 4), m.weight[:2, :4]),
+    "matmul from the left": lambda m, x: (m.weight @ x.T).T,
+    "bmm": lambda m, x: torch.bmm(
+        x.view(-1, 2, 4), m.weight[:4, :3].expand(x.shape[0], 4, 3)
+    ).flatten(1),
+    "@ on groups": lambda m, x: (x.view(-1, 2, 4) @ m.weight[:4, :3]).flatten(1),
+    "@ of a stack": lambda m, x: (x.view(-1, 2, 1, 4) @ m.weight[:4].view(2, 4, 4)).flatten(1),
+    "addmm": lambda m, x: torch.addmm(m.beta, x, m.weight.T),
+    "addcmul": lambda m, x: torch.addcmul(m.beta, m.a(x), m.beta, value=0.5),
+    "tensordot": lambda m, x: torch.tensordot(x, m.weight, dims=([1], [1])),
+    "cumsum": lambda m, x: m.last(m.a(x).cumsum(1)),
+    "pad": lambda m, x: m.a(F.pad(x[:, :6], (1, 1))),
+    "Conv1d of kernel 1": lambda m, x: m.conv(x.view(-1, 2, 4)).flatten(1),
+    "slices of 8 columns": lambda m, x: m.narrow(x[:, :3]) + m.narrow(x[:, -3:]),
+}
+# Whole numbers that choose a row of a table; the last column has some.
+CHOICES = {
+    "Embedding": lambda m, x: m.table(x[:, 7].long()),
+    "Embedding beside numbers": lambda m, x: m.last(m.a(x) + m.table(x[:, 7].to(torch.int64))),
+    "Embedding of two columns": lambda m, x: m.table(x[:, 6:].long()).flatten(1),
+    "embedding by name": lambda m, x: F.embedding(x[:, 7].long(), m.weight[:4]),
+    "one_hot": lambda m, x: F.one_hot(x[:, 7].long(), 4).to(x) @ m.weight[:4],
+}
+# Products of two values, which are polynomials of them.
+PRODUCTS = {
+    "inputs": lambda m, x: x[:, :1] * x[:, 1:2],
+    "bilinear": lambda m, x: m.a(x) * m.b(x),
+    "gate": lambda m, x: m.last(m.a(x) * torch.sigmoid(m.b(x))),
+    "tanh gate": lambda m, x: m.last(torch.tanh(m.a(x)) * torch.sigmoid(m.b(x))),
+    "GLU": lambda m, x: F.glu(torch.cat([m.a(x), m.b(x)], 1), dim=1),
+    "GEGLU": lambda m, x: m.last(F.gelu(m.a(x)) * m.b(x)),
+    "highway": lambda m, x: m.last(
+        torch.sigmoid(m.a(x)) * torch.tanh(m.b(x)) + (1 - torch.sigmoid(m.a(x))) * m.b(x)
+    ),
+    "factorisation machine": lambda m, x: (m.a(x) ** 2 - (x**2) @ m.weight.T**2).sum(1, True),
+    "inner product": lambda m, x: (m.a(x) * m.b(x)).sum(1, keepdim=True),
+    "where of two": lambda m, x: torch.where(m.a(x) > 0, m.b(x), m.a(x)),
+    "largest of two": lambda m, x: torch.maximum(m.a(x), m.b(x)),
+    "residual square": lambda m, x: m.last(m.a(x) + m.a(x) ** 2),
+}
+READ = {
+    **{name: hidden(function) for name, function in CURVES.items()},
+    **LINEAR,
+    **CHOICES,
+    **PRODUCTS,
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_it_is_read_to_six_digits(name):
+    model = Model(READ[name]).double().eval()
+    network = n2p.read_network(model, n_features=8)
+    found = network.predict(X).reshape(len(X), -1)
+    with torch.no_grad():
+        expected = model(TABLE).numpy().reshape(len(X), -1)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    check_reading(network, model, X)
+
+
+SILU = ["x sigmoid(x)", "sigmoid(x) x"]
+
+
+@pytest.mark.parametrize("name", [*SILU, "learned swish", "mish by hand", "root"])
+def test_a_function_of_one_value_is_one_activation(name):
+    network = n2p.read_network(Model(READ[name]), n_features=8)
+    assert len(network.layers) == 2
+    assert network.layers[0].n_outputs == 5
+    assert (network.layers[0].activation.name == "silu") == (name in SILU)
+    again = pickle.loads(pickle.dumps(network.layers[0].activation))
+    np.testing.assert_array_equal(again(X), network.layers[0].activation(X))
+
+
+def test_a_polynomial_network_is_the_polynomial_without_data():
+    model = Model(PRODUCTS["bilinear"]).double()
+    poly = n2p.convert(model, 2)
+    np.testing.assert_allclose(poly.predict(X), model(TABLE).detach().numpy(), atol=1e-9)
+
+
+def test_a_function_known_by_its_values_needs_data():
+    model = Model(READ["Hardswish"])
+    with pytest.raises(n2p.NN2PolyError, match="no Taylor series"):
+        n2p.convert(model, 2)
+    assert n2p.convert(model, 2, data=X).card.n_rows > 0
+
+
+# What is refused, and a word of the reason.
+REFUSED = {
+    "LayerNorm": (lambda m, x: m.last(F.layer_norm(m.a(x), (5,))), "norm"),
+    "RMSNorm": (lambda m, x: m.last(F.rms_norm(m.a(x), (5,))), "norm"),
+    "softmax inside": (lambda m, x: m.last(torch.softmax(m.a(x), 1)), "softmax"),
+    "attention": (
+        lambda m, x: F.scaled_dot_product_attention(*[x.view(-1, 2, 4)] * 3).flatten(1),
+        "multiplies values",
+    ),
+    "normalised by hand": (lambda m, x: m.a(x) / m.a(x).norm(dim=1, keepdim=True), "norm"),
+    "quotient": (lambda m, x: m.a(x) / m.b(x), "divides"),
+    "power of two": (lambda m, x: m.a(x).exp() ** m.b(x), "exponent"),
+    "matrix of values": (lambda m, x: x.view(-1, 2, 4) @ x.view(-1, 4, 2), "multiplies two"),
+    "sort": (lambda m, x: m.last(torch.sort(m.a(x), 1)[0]), "not part"),
+    "largest entry": (lambda m, x: m.a(x).max(dim=1)[0], "max"),
+    "over the batch": (lambda m, x: m.last(m.a(x) - m.a(x).mean(0)), "rows"),
+    "rounding": (lambda m, x: m.last(torch.round(m.a(x))), "round"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_with_the_reason_and_the_way_out(name):
+    forward, reason = REFUSED[name]
+    with pytest.raises(UnsupportedModelError) as caught:
+        read_or_advise(Model(forward), n_features=8)
+    error = caught.value
+    assert reason in error.what + (error.found or "")
+    assert error.where
+    last = str(error).splitlines()[-1]
+    assert last.lstrip().startswith("remedy: ")
+    assert "pass model.forward to fit its outputs instead" in last
+
+
+def shared_parameter():
+    layer = nn.Linear(8, 4)
+    layer.weight = nn.Parameter(torch.zeros(8))
+    return layer
+
+
+CLEAR = {
+    "TorchScript": lambda: torch.jit.trace(nn.Linear(8, 4), torch.zeros(2, 8)),
+    "a number for a weight": shared_parameter,
+    "lazy": lambda: nn.Sequential(nn.LazyLinear(4)),
+    "meta": lambda: nn.Linear(8, 4, device="meta"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.trace")
+@pytest.mark.parametrize("name", CLEAR)
+def test_what_has_no_weights_is_said_clearly(name):
+    with pytest.raises(n2p.NN2PolyError) as caught:
+        n2p.convert(CLEAR[name](), 1, data=X)
+    assert caught.value.what
