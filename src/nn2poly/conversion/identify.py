@@ -11,6 +11,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.conversion.problem import Problem
 from nn2poly.formula.identified import identified_terms
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.sampling import evenly
 
 # Shares of levels that add up to 1 but for rounding.
 COMPLETE = 1e-9
@@ -76,7 +77,7 @@ def _with_unshown(
 def _network_averages(problem: Problem, places: Sequence[int]) -> FloatArray:
     """Average the network over rows of the sample with each level on: (n_levels, n_outputs)."""
     rows = problem.fit_rows.X
-    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), ASKED_ROWS)).astype(np.intp)]
+    rows = rows[evenly(len(rows), ASKED_ROWS)]
     columns, (low, high) = list(places), problem.inputs.ends()
     switched, found = rows.copy(), []
     for level in np.eye(len(columns), dtype=bool):
