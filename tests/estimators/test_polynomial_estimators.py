@@ -228,6 +228,11 @@ def test_one_class_is_refused():
         n2p.PolynomialClassifier().fit(np.eye(3), [1, 1, 1])
 
 
+def test_one_class_with_weight_is_refused():
+    with pytest.raises(InvalidInputError, match="y with sample_weight"):
+        n2p.PolynomialClassifier().fit(np.eye(3), [0, 1, 1], sample_weight=[0, 1, 2])
+
+
 def test_a_skorch_network_with_two_logits_decides_like_its_probabilities():
     torch = pytest.importorskip("torch")
     skorch = pytest.importorskip("skorch")

@@ -90,13 +90,7 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         self.classes_ = np.unique(y) if y.ndim == 1 else np.arange(y.shape[1])
-        if len(self.classes_) < 2:
-            raise InvalidInputError(
-                "A classifier needs samples of two classes at least.",
-                where="y",
-                expected="2 classes or more",
-                found=f"1 class: {self.classes_[0]!r}",
-            )
+        _check_classes(y, fit_params.get("sample_weight"))
         self._train(X, y, fit_params)
         self._check_outputs(y.ndim == 2)
         return self
@@ -151,3 +145,18 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _check_classes(y: npt.NDArray[Any], weights: Any) -> None:
+    """Refuse samples of one class, counting only those with weight."""
+    if y.ndim == 2:
+        return
+    counted = y if weights is None else y[np.broadcast_to(weights, y.shape) != 0]
+    classes = np.unique(counted)
+    if len(classes) < 2:
+        raise InvalidInputError(
+            "A classifier needs samples of two classes at least.",
+            where="y" if weights is None else "y with sample_weight",
+            expected="2 classes or more",
+            found=f"1 class: {classes[0]!r}" if len(classes) else "no sample with weight",
+        )
