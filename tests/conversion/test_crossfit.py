@@ -47,7 +47,7 @@ def test_no_row_is_judged_by_a_formula_that_saw_it():
 
         def __init__(self, part):
             self.rows = {tuple(row) for row in part.fit_rows.X}
-            assert not part.sample.hold_out
+            assert not part.sample.held_out
 
         def outputs_by_order(self, new):
             assert not self.rows & {tuple(row) for row in new}

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from nn2poly.conversion.fit_rows import gather_rows
-from nn2poly.conversion.folds import FOLDS, LocalSample, Rows
+from nn2poly.conversion.folds import FOLDS, HELD_OUT, LocalSample, Rows
 
 
 class Parts:
     """A sample that lies in parts."""
 
-    hold_out = True
+    held_out = HELD_OUT
 
     def __init__(self, X, ends):
         self.parts = [
-            Rows(lambda a=a, b=b: iter([(X[a:b], np.ones(b - a))]), hold_out=True, begin=a)
+            Rows(lambda a=a, b=b: iter([(X[a:b], np.ones(b - a))]), held_out=HELD_OUT, begin=a)
             for a, b in pairwise(ends)
         ]
 
@@ -34,7 +34,9 @@ class Parts:
 def test_the_same_rows_whatever_the_parts(ends, most):
     X = np.arange(5000.0)[:, None]
     found = gather_rows(Parts(X, ends), most)
-    whole = gather_rows(LocalSample(Rows(lambda: iter([(X, np.ones(5000))]), hold_out=True)), most)
+    whole = gather_rows(
+        LocalSample(Rows(lambda: iter([(X, np.ones(5000))]), held_out=HELD_OUT)), most
+    )
     np.testing.assert_array_equal(found.index, whole.index)
     np.testing.assert_array_equal(found.X[:, 0], found.index)
     np.testing.assert_array_equal(found.fold, whole.fold)
@@ -43,7 +45,7 @@ def test_the_same_rows_whatever_the_parts(ends, most):
 
 def test_rows_and_folds_are_spread_over_sorted_data():
     X = np.arange(20_000.0)[:, None]
-    found = gather_rows(LocalSample(Rows(lambda: iter([(X, np.ones(20_000))]), True)), 2_000)
+    found = gather_rows(LocalSample(Rows(lambda: iter([(X, np.ones(20_000))]), HELD_OUT)), 2_000)
     counts = np.histogram(found.index, bins=10)[0]
     assert counts.min() > 0.8 * counts.mean()
     for fold in range(FOLDS):

@@ -13,7 +13,7 @@ from nn2poly.conversion import folds as rows_module
 from nn2poly.conversion import propagation as traces
 from nn2poly.conversion import reading as sample
 from nn2poly.conversion import shrinkage, summary
-from nn2poly.conversion.folds import FEW_UNITS, FOLDS, HELD_OUT
+from nn2poly.conversion.folds import FEW_UNITS, FOLDS, HELD_OUT, held_out_share
 from nn2poly.conversion.reading import read_sample
 from nn2poly.conversion.summary import summarise
 from nn2poly.errors import InvalidInputError
@@ -348,6 +348,14 @@ def test_sorted_rows_are_fitted_evenly(network):
         # A hash is a random draw: binomial, with a deviation of 4 rows of 100.
         assert np.all(np.abs(counts - 100 * share) <= 16)
         assert abs(counts.mean() - 100 * share) < 2
+
+
+@pytest.mark.parametrize(
+    ("count", "judged"), [(100, 20), (5_000, 1_000), (20_000, 1_000), (45_000, 5_000), (10**6, 2e5)]
+)
+def test_a_thousand_rows_judge_a_table_of_thousands(count, judged):
+    """More only where there are more rows than terms are fitted on, and a fifth at most."""
+    assert held_out_share(count) * count == pytest.approx(judged)
 
 
 def test_at_most_so_many_held_out_rows_are_kept(monkeypatch, network):

@@ -88,7 +88,7 @@ def test_too_many_terms_for_moments_are_refitted_by_gradients(monkeypatch, netwo
     new = np.clip(one_hot_rows(4000, seed=1), -2.0, 2.0)
     truth = network.predict(new)
     by_gradients, solved, without = (mean_r2(truth, p.predict(new)) for p in (found, *pair))
-    assert by_gradients > solved - 0.005
+    assert by_gradients > solved - 0.01
     assert by_gradients > without + 0.01
 
 

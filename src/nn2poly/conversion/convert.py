@@ -448,7 +448,7 @@ class _Measure:
             rows=rows,
             by_order=None if found is None else found.by_order,
             n_folds=0 if found is None else found.n_folds,
-            held_out=problem.sample.hold_out or found is not None,
+            held_out=problem.sample.held_out > 0 or found is not None,
             outside=beyond(rows.X, summary.low, summary.high) if found is None else found.outside,
             per_layer=() if pnet is None else layer_shares(problem, pnet),
             path=self.order.path,

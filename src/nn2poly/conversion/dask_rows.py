@@ -15,6 +15,7 @@ from nn2poly.conversion.folds import (
     Numbering,
     Rows,
     chunks,
+    held_out_share,
     local_sample,
     numbering,
 )
@@ -41,8 +42,8 @@ class DaskSample:
         Delayed tables, and the number of the first row of each.
     network
         Tells how a table is checked.
-    hold_out
-        Some rows are kept for the card.
+    held_out
+        The share of the rows that is kept for the card.
     numbers
         How rows are numbered.
     """
@@ -50,14 +51,14 @@ class DaskSample:
     parts: tuple[Any, ...]
     begins: tuple[int, ...]
     network: Model
-    hold_out: bool
+    held_out: float
     numbers: Numbering
 
     def over(self, work: Callable[[Rows], T], merge: Callable[[T, T], T]) -> T:
         """Do the work on every part where it is, and merge the results in order."""
         import dask
 
-        plan = dask.delayed((self.network, self.hold_out, self.numbers, work), traverse=False)
+        plan = dask.delayed((self.network, self.held_out, self.numbers, work), traverse=False)
         on_part, merged = dask.delayed(_on_part), dask.delayed(_merged)
         tasks = [on_part(p, b, plan) for p, b in zip(self.parts, self.begins, strict=True)]
         while len(tasks) > 1:
@@ -84,17 +85,18 @@ def dask_sample(data: Any, network: Model, hold_out_from: int) -> DaskSample | L
         return local_sample(X, np.ones(len(X)), row_keys(X), hold_out_from=hold_out_from)
     first = network.check_data(dask.compute(filled[0][0])[0], where="data, from row 0")
     whole = tuple(part for part, _ in filled)
-    return DaskSample(whole, tuple(begins[:-1]), network, True, numbering(first))
+    share = held_out_share(begins[-1])
+    return DaskSample(whole, tuple(begins[:-1]), network, share, numbering(first))
 
 
-def _on_part(part: Any, begin: int, plan: tuple[Model, bool, Numbering, Callable[[Rows], T]]) -> T:
-    network, hold_out, numbers, work = plan
+def _on_part(part: Any, begin: int, plan: tuple[Model, float, Numbering, Callable[[Rows], T]]) -> T:
+    network, held_out, numbers, work = plan
     X = network.check_data(part, where=f"data, from row {begin}")
 
     def batches() -> Iterator[tuple[FloatArray, FloatArray]]:
         return chunks(X, np.ones(len(X)))
 
-    return work(Rows(batches, hold_out, begin, numbers))
+    return work(Rows(batches, held_out, begin, numbers))
 
 
 def _merged(merge: Callable[[T, T], T], results: list[T]) -> T:

@@ -177,7 +177,7 @@ def judged_rows(task: Task, problem: Problem, chosen: Chosen) -> OutOfFold | Non
 
 def is_cross_fitted(problem: Problem) -> bool:
     """Tell a table of which none are held out, and that is large enough to be cut into folds."""
-    if problem.sample.hold_out or problem.summary.n_rows < MIN_ROWS_TO_HOLD_OUT:
+    if problem.sample.held_out or problem.summary.n_rows < MIN_ROWS_TO_HOLD_OUT:
         return False
     return len(np.unique(problem.fit_rows.number)) >= MIN_GROUPS
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.detection import Detected, declared_columns, detect_columns
 from nn2poly.conversion.fit_rows import FitRows, gather_rows
-from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, Sample
+from nn2poly.conversion.folds import MAX_FIT_ROWS, MIN_ROWS_TO_HOLD_OUT, Sample
 from nn2poly.conversion.input_bounds import bounded as bounded_inputs
 from nn2poly.conversion.input_bounds import named_bounds
 from nn2poly.conversion.reading import read_sample
@@ -22,9 +22,6 @@ from nn2poly.conversion.transforms import Transforms, transformed
 from nn2poly.inputs import Inputs
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model
-
-# Rows that the terms of a formula are fitted on: ten for each of the most terms (taste).
-MAX_FIT_ROWS = 40_000
 
 
 @dataclass(frozen=True)

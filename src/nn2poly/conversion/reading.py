@@ -14,11 +14,13 @@ from nn2poly.arrays import FloatArray
 from nn2poly.batches import is_shuffled, split_batch, torch_batches
 from nn2poly.conversion.dask_rows import dask_sample
 from nn2poly.conversion.folds import (
+    HELD_OUT,
     MIN_ROWS_TO_HOLD_OUT,
     LocalSample,
     Rows,
     Sample,
     chunks,
+    held_out_share,
     local_sample,
     numbering,
 )
@@ -131,7 +133,7 @@ def read_sample(
             _check_no_weights(sample_weight)
             _check_same_order(data)
             numbers = numbering(next(walk())[0])
-            return LocalSample(Rows(walk, hold_out=True, numbers=numbers))
+            return LocalSample(Rows(walk, HELD_OUT, numbers=numbers))
         (X, weights), given = gathered, None
         weights = weights * _weights(sample_weight, len(X), "sample_weight")
     else:
@@ -149,7 +151,9 @@ def read_sample(
         hold_out_from = MIN_ROWS_TO_HOLD_OUT
     if groups is not None and hold_out_from == MIN_ROWS_TO_HOLD_OUT:
         hold_out_from = MIN_GROUPS
-    return local_sample(X, weights, keys, hold_out_from=hold_out_from)
+    units = len(X) if given is None else distinct(given)
+    share = held_out_share(units)
+    return local_sample(X, weights, keys, hold_out_from=hold_out_from, share=share)
 
 
 def _keys(X: FloatArray, weights: FloatArray, groups: Keys | None) -> Keys:

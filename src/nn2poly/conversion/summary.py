@@ -94,12 +94,12 @@ def _look(rows: Rows) -> _Look:
     some = np.zeros((0, 0)), np.zeros(0)
     for X, weights, index in rows.numbered():
         numbers = rows.numbers(X, index)
-        fit = numbers >= (HELD_OUT if rows.hold_out else 0.0)
+        fit = numbers >= rows.held_out
         everything.add(X, weights)
         if fit.any():
             fitted.add(X[fit], weights[fit])
             some = _fewer(some, (X[fit], hashed(index[fit], SEED)))
-        if rows.hold_out:
+        if rows.held_out:
             kept.add(X[~fit], numbers[~fit], index[~fit], weights[~fit])
         else:
             kept.add(X, numbers * HELD_OUT, index, weights)
