@@ -1,4 +1,4 @@
-"""`Outputs`: what comes out: names, classes, and the link to probabilities."""
+"""`Outputs`: what comes out: names, classes, and the link to probabilities or to the target."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from nn2poly.arguments import check_choice, check_names
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.links import LINKS, labels, logit, probabilities, sigmoid
+from nn2poly.links import CLASSIFIERS, LINKS, labels, logit, probabilities, sigmoid
 from nn2poly.plain import plain_flag, plain_list, plain_number, plain_object, plain_texts
+from nn2poly.target_links import TARGET_LINKS
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,9 @@ class Outputs:
     classes
         The labels of a classifier, in the order of its probabilities; None for 0, 1, ….
     link
-        How raw outputs become probabilities: ``"identity"``, ``"sigmoid"``, ``"softmax"``.
+        How raw outputs become what is predicted: ``"identity"``; probabilities through
+        ``"sigmoid"`` or ``"softmax"``; or the target of a regression whose formula is of its
+        ``"log"``, ``"log1p"``, ``"sqrt"``, ``"inverse"`` or ``"exp"``.
     named
         Whether somebody gave the names.
     threshold
@@ -52,6 +55,13 @@ class Outputs:
 
     def __post_init__(self) -> None:
         check_choice(self.link, LINKS, name="link")
+        if self.classes is not None and self.link in TARGET_LINKS:
+            raise InvalidInputError(
+                "A regression has no classes.",
+                where="classes",
+                expected="None, or the link of a classifier: 'sigmoid' or 'softmax'",
+                found=f"{len(self.classes)} classes, link {self.link!r}",
+            )
         if self.threshold is not None:
             object.__setattr__(self, "threshold", self.check_threshold(self.threshold))
         if self.calibration is not None and not (self.is_binary and self.calibration[0] < 0):
@@ -137,6 +147,34 @@ calibration=None)
         return Outputs(self.names, named=self.named)
 
     @property
+    def is_classifier(self) -> bool:
+        """Say that the link leads to probabilities."""
+        return self.link in CLASSIFIERS
+
+    @property
+    def scale_names(self) -> tuple[str, ...]:
+        """What the formula gives, in words: ``log1p(price)`` where that is its link.
+
+        Examples
+        --------
+        >>> Outputs(("price",), link="log1p").scale_names
+        ('log1p(price)',)
+        """
+        known = TARGET_LINKS.get(self.link)
+        return self.names if known is None else tuple(known.text.format(y=n) for n in self.names)
+
+    def predictions(self, raw: FloatArray) -> FloatArray:
+        """Turn raw outputs (n, k) into what `predict` gives: the target, or of a classifier logits.
+
+        Examples
+        --------
+        >>> Outputs(("price",), link="sqrt").predictions(np.array([[3.0]]))
+        array([[9.]])
+        """
+        known = TARGET_LINKS.get(self.link)
+        return raw if known is None else known.target(raw)
+
+    @property
     def is_binary(self) -> bool:
         """Say that one sigmoid output chooses between two classes."""
         return self.link == "sigmoid" and self.count == 1
@@ -187,12 +225,12 @@ calibration=None)
                 expected="a number between 0 and 1",
                 found=repr(threshold),
             )
-        if self.link == "identity" or (self.link == "softmax" and self.count != 2):
+        if not self.is_classifier or (self.link == "softmax" and self.count != 2):
             raise InvalidInputError(
                 "A threshold chooses between two classes.",
                 where="threshold",
                 expected="a classifier of two classes, or of labels that exclude nothing",
-                found="a regression" if self.link == "identity" else f"{self.count} classes",
+                found=f"{self.count} classes" if self.is_classifier else "a regression",
                 remedy="leave the threshold out",
             )
         return float(threshold)

@@ -41,7 +41,7 @@ def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
     X = next(even_choice(X, ROWS))
     function, few = asking_function(model), X[:ROWS]
     answer = read_answer(function, few, len(few)).values
-    chances = outputs.link != "identity" and are_probabilities(answer, outputs.link)
+    chances = outputs.is_classifier and are_probabilities(answer, outputs.link)
     pair = chances and outputs.link == "sigmoid" and outputs.count == 1 and is_pair(answer)
     count = outputs.count if pair else answer.shape[1]
     known = outputs if count == outputs.count else Outputs.of(None, count)

@@ -20,6 +20,7 @@ from nn2poly.errors import InvalidInputError, NN2PolyError, require
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.oracle import Model
+from nn2poly.network.readers import read_members
 
 BACKENDS = ("sequential", "threading", "loky", "dask")
 # Seconds of work in this process before others are started for the rest. A start, with NumPy and
@@ -72,7 +73,8 @@ def convert_many(
     Parameters
     ----------
     models
-        Anything that `convert` takes, each.
+        Anything that `convert` takes, each; or a ``BaggingRegressor`` or ``VotingRegressor``, for
+        the networks in it.
     max_order
         Highest total order, as in `convert`: 2 if nothing is said, with ``max_terms`` 20.
     regions
@@ -107,7 +109,9 @@ def convert_many(
     given = {"after": after, "check": options.pop("check", True)}
     given |= {name: options.pop(name, None) for name in ("link", "classes")}
     data = options.get("data")
-    networks = [_read(model, number, data, given) for number, model in enumerate(models)]
+    several = read_members(models)
+    listed = models if several is None else several
+    networks = [_read(model, number, data, given) for number, model in enumerate(listed)]
     if not networks:
         raise InvalidInputError("There are no models to convert.", where="models")
     options = {**options, **_shared_bounds(networks, options)}

@@ -102,7 +102,7 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
         poly, n_classes = self.polynomial_, len(self.classes_)
         one = poly.link == "sigmoid" and poly.n_outputs == 1
         fits = n_classes == (2 if one and not multilabel else poly.n_outputs)
-        if poly.link == "identity" or not fits or (poly.link == "softmax" and multilabel):
+        if not poly.outputs.is_classifier or not fits or (poly.link == "softmax" and multilabel):
             raise InvalidInputError(
                 "The outputs of the network do not stand for the classes of y.",
                 where="estimator",

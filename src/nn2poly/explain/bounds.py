@@ -164,7 +164,7 @@ def bounds(poly: Formula, box: Any = None, *, data: Any = None, splits: int = 0)
     found = [_enclosed(part, cuts) for part in region_boxes(poly, box_low, box_high)]
     bottom = np.min([low for low, _ in found], axis=0)
     top = np.max([high for _, high in found], axis=0)
-    return Bounds(bottom, top, poly.output_names, (box_low, box_high))
+    return Bounds(bottom, top, poly.outputs.scale_names, (box_low, box_high))
 
 
 def _enclosed(part: RegionBox, cuts: int) -> tuple[FloatArray, FloatArray]:
@@ -220,7 +220,7 @@ def monotonicity(
     if isinstance(poly, PiecewisePolynomial):
         steps = [jumps(poly, boxes, j) for j in range(poly.n_features)]
         words = _joined(found, *(np.array(side) for side in zip(*steps, strict=True)))
-    return Monotonicity(words, bottom, top, poly.feature_names, poly.output_names)
+    return Monotonicity(words, bottom, top, poly.feature_names, poly.outputs.scale_names)
 
 
 def _directions(part: RegionBox, cuts: int) -> Monotonicity:
@@ -239,9 +239,8 @@ def _directions(part: RegionBox, cuts: int) -> Monotonicity:
         for j, (s, k) in enumerate(zip(slacks, known, strict=True))
     ]
     words, bottom, top = zip(*found, strict=True)
-    return Monotonicity(
-        np.array(words), np.array(bottom), np.array(top), poly.feature_names, poly.output_names
-    )
+    names = (poly.feature_names, poly.outputs.scale_names)
+    return Monotonicity(np.array(words), np.array(bottom), np.array(top), *names)
 
 
 def _joined(parts: list[Monotonicity], least: FloatArray, most: FloatArray) -> npt.NDArray[np.str_]:

@@ -150,7 +150,7 @@ def partial_dependence(
         tuple(axis.points for axis in axes),
         values.reshape(*(len(axis.points) for axis in axes), -1),
         tuple(axis.name for axis in axes),
-        poly.output_names,
+        poly.outputs.scale_names,
     )
 
 
@@ -205,4 +205,4 @@ def ice(
     products = parts.at(placed(rows, [axis]))
     outputs = [parts.cofactor(place).predict(rows) for place in range(len(products))]
     values = np.matmul(products.T, np.stack(outputs, axis=1))
-    return IndividualCurves(axis.name, poly.output_names, axis.points, values, rows)
+    return IndividualCurves(axis.name, poly.outputs.scale_names, axis.points, values, rows)

@@ -111,7 +111,7 @@ class Ensemble:
         )
         return Table(
             f"Coefficients of {len(self.coefficients)} polynomials, "
-            f"output {poly.output_names[column]}",
+            f"output {poly.outputs.scale_names[column]}",
             ("term", "order", "mean", "sd", "lowest", "highest", "same sign"),
             rows,
         )

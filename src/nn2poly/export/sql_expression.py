@@ -46,7 +46,7 @@ INLINE = Ending(COMPACT, "EXP({x})", _text, " AND ", "NULL", held=False)
 BEHIND = Ending(COMPACT, "EXP({x})", _text, " AND ", "NULL")
 
 
-def sql(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
+def sql(poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
     """Write each output as an SQL expression over the columns of the raw table.
 
     Put it into ``SELECT <expression> AS "price" FROM t``; with regions it is a ``CASE WHEN``,
@@ -65,7 +65,8 @@ def sql(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
     poly
         The polynomial.
     kind
-        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` or ``"label"``.
+        ``"predict"``: what `predict` gives; ``"raw"``: before the link; of a classifier also
+        ``"probability"`` or ``"label"``.
 
     Returns
     -------
@@ -105,9 +106,8 @@ def _ended(poly: Explicit, raw: dict[str, str], kind: str, ending: Ending) -> di
     if kind == "raw":
         return raw
     texts = [f"({text})" if ending is INLINE else text for text in raw.values()]
-    write_all = ending.probabilities if kind == "probability" else ending.labels
     names = result_names(poly.outputs, kind)
-    return dict(zip(names, write_all(poly.outputs, texts), strict=True))
+    return dict(zip(names, ending.behind(poly.outputs, texts, kind), strict=True))
 
 
 def _features(poly: Explicit, column: Callable[[str], str]) -> list[str]:
@@ -178,7 +178,7 @@ def _regions(
     return f"CASE{''.join(cases)}\n{' ' * indent}END"
 
 
-def sql_select(poly: Explicit, table: str, *, kind: str = "raw") -> str:
+def sql_select(poly: Explicit, table: str, *, kind: str = "predict") -> str:
     """Write a whole SELECT that computes all outputs for every row of a table.
 
     Numbers are cast to double precision and standardised once, in a subquery; they may be of
@@ -192,7 +192,8 @@ def sql_select(poly: Explicit, table: str, *, kind: str = "raw") -> str:
     table
         Name of the table or view.
     kind
-        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` or ``"label"``.
+        ``"predict"``: what `predict` gives; ``"raw"``: before the link; of a classifier also
+        ``"probability"`` or ``"label"``.
 
     Returns
     -------

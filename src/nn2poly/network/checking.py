@@ -124,8 +124,8 @@ def _numbers(found: Any) -> tuple[FloatArray, float]:
 
 def _forms(raw: FloatArray, outputs: Outputs) -> list[FloatArray]:
     """List what a model with these raw outputs may give out."""
-    if outputs.link == "identity":
-        return [raw]
+    if not outputs.is_classifier:
+        return [raw, outputs.predictions(raw)]
     chances = outputs.probabilities(raw)
     single = chances[:, 1:] if raw.shape[1] == 1 else chances
     with np.errstate(divide="ignore"):

@@ -87,10 +87,19 @@ def diagonal(
     for panel, k in zip(axes, outputs, strict=True):
         _draw(panel, truth[:, k], guess[:, k], outside)
         name = names[k] if len(names) > 1 else ""
-        raw = "" if network.link == "identity" else " (logit)"
+        raw = _scale_note(poly, k)
         describe(panel, x=f"network{raw}", y=f"polynomial{raw}", title=name)
     warn_below(axes, poly)
     return result(axes)
+
+
+def _scale_note(poly: Approximation, output: int) -> str:
+    """Say what is compared where that is not the output itself."""
+    outputs = poly.outputs
+    if outputs.is_classifier:
+        return " (logit)"
+    scale = outputs.scale_names[output]
+    return "" if scale == outputs.names[output] else f" ({scale})"
 
 
 def _draw(axes: Axes, truth: FloatArray, guess: FloatArray, outside: int) -> None:

@@ -37,7 +37,7 @@ from nn2poly.reporting.formulas import (
     top_terms,
 )
 from nn2poly.reporting.numerals import r_squared
-from nn2poly.reporting.payload import packed, polynomial_payload
+from nn2poly.reporting.payload import output_prefix, packed, polynomial_payload
 from nn2poly.reporting.regioneffects import features_by_importance, region_effects_payload
 from nn2poly.reporting.regionviews import (
     region_parts,
@@ -83,7 +83,7 @@ def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
         has_network=measured.truth is not None,
         has_range=poly.low is not None,
         has_pairs=bool(parts["payload"]["effects"]["pairs"]),
-        output_prefix="" if poly.link == "identity" else "logit of ",
+        output_prefix=output_prefix(poly.outputs),
         link=poly.link,
         several_labels=poly.link == "sigmoid" and poly.n_outputs > 1,
         figures=figures(card, poly.n_terms, len(poly.regions)),
@@ -208,7 +208,7 @@ def _kept(X: Any, rows: Rows) -> Any:
 def _known_labels(poly: Explicit, y: Any) -> Any:
     """Give true labels that are all classes of one label a row; others are judged elsewhere."""
     several = poly.link == "sigmoid" and poly.n_outputs > 1
-    if y is None or poly.link == "identity" or several or y.ndim != 1:
+    if y is None or not poly.outputs.is_classifier or several or y.ndim != 1:
         return None
     classes = {level_text(c) for c in poly.classes or range(max(2, poly.n_outputs))}
     return y if {level_text(value) for value in y.tolist()} <= classes else None
