@@ -87,6 +87,9 @@ def _drawn(network: Network) -> FloatArray:
     X = network.center + network.scale * rng.normal(size=(DRAWN, network.n_features))
     for places in network.inputs.indicators():
         X[:, list(places)] = np.eye(len(places))[rng.integers(len(places), size=DRAWN)]
+    for j, coordinate in enumerate(network.inputs.coordinates):
+        if not coordinate.is_affine:  # what goes through a function is positive as a rule
+            X[:, j] = rng.uniform(0.5, 2.0, size=DRAWN)
     return np.asarray(X, dtype=np.float64)
 
 

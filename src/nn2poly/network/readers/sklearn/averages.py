@@ -87,7 +87,7 @@ def _potential(network: Network, index: int, outputs: list[Value]) -> Value:
 def _members(model: Any, read: Read) -> list[Member]:
     check_fitted(model, "The model")
     estimators = list(model.estimators_)
-    columns = [None] * len(estimators)
+    columns: list[tuple[int, ...] | None] = [None] * len(estimators)
     if sklearn_kind(model, ["BaggingRegressor"]):
         columns = [tuple(map(int, chosen)) for chosen in model.estimators_features_]
     given = getattr(model, "_weights_not_none", None)
