@@ -56,7 +56,9 @@ CARRIED_BYTES, MIN_CARRIED, MAX_CARRIED = 400_000, 50, 1_000
 MAX_COEFFICIENTS = 1_000_000
 
 
-def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
+def collect(
+    poly: Explicit, model: Any, X: Any, y: Any, title: str, *, after: str | None = None
+) -> Contents:
     """Measure everything; nothing is rendered yet.
 
     Raises
@@ -65,7 +67,7 @@ def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
         When the coefficients do not fit a page.
     """
     _check_size(poly)
-    measured = _measure(poly, model, read_rows(X, y, poly), X)
+    measured = _measure(poly, model, read_rows(X, y, poly), X, after)
     rows, card = measured.rows, measured.card or poly.card
     worst = worst_rows(poly, measured)
     if isinstance(poly, PiecewisePolynomial):
@@ -187,12 +189,12 @@ class _Evaluated:
         return self.poly.count_outside(X)
 
 
-def _measure(poly: Explicit, model: Any, rows: Rows, X: Any) -> Measured:
+def _measure(poly: Explicit, model: Any, rows: Rows, X: Any, after: str | None = None) -> Measured:
     evaluated = _Evaluated(poly, rows.X, poly.outputs_by_order(rows.X))
     guess = evaluated.by_order[-1]
     if model is None:
         return Measured(rows, guess, None, None)
-    network = comparable(model, poly.inputs, poly.outputs, _kept(X, rows))
+    network = comparable(model, poly.inputs, poly.outputs, _kept(X, rows), after=after)
     card = fidelity(network, evaluated, rows.X, _known_labels(poly, rows.y))
     card = numbered_as_given(card, rows.index)
     return Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nn2poly.arguments import listed, nearest
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
+from nn2poly.network.readers.sklearn.after import names_after, usual_place
 from nn2poly.network.readers.sklearn.averages import (
     AVERAGED_BEHIND,
     AVERAGES,
@@ -119,8 +121,15 @@ def read(model: Any, after: str | None = None) -> Network:
     left = chain.steps[begin:]
     count, names = _columns_of([step.model for step in left] + [chain.model], network)
     if after is not None:
-        names = _names_after(chain.steps[:begin], count)
+        names = names_after(chain.steps[:begin], count)
     return _compose(left, RawColumns(count, names), network, chain.targets)
+
+
+def place_after(model: Any, after: str) -> tuple[FloatArray, FloatArray] | None:
+    """Give where the columns after a step usually lie: centres and spreads; None if unknown."""
+    chain = _take_apart(model)
+    begin = _place_after(chain, after)
+    return usual_place(chain.steps[:begin], chain.steps[begin:])
 
 
 def members(model: Any) -> list[Network] | None:
@@ -247,18 +256,3 @@ def _place_after(chain: Chain, after: str) -> int:
         found=repr(after),
         remedy=f"did you mean {near!r}?" if near else "leave it out to read the whole model",
     )
-
-
-def _names_after(steps: Sequence[Step], count: int) -> tuple[str, ...] | None:
-    """Ask the steps for the names of what they give; None when they cannot tell."""
-    names = None
-    for step in steps:
-        if not is_passthrough(step.model):
-            try:
-                names = step.model.get_feature_names_out(names)
-            except (AttributeError, TypeError, ValueError):
-                return None
-    given = None if names is None else tuple(map(str, names))
-    invented = given == tuple(f"x{k}" for k in range(count))
-    distinct = given is not None and len(set(given)) == len(given) == count
-    return given if distinct and not invented else None
