@@ -73,11 +73,12 @@ def _side_by_side(model: Any, before: list[str]) -> list[str] | None:
         chosen = [before[k] for k in column_positions(columns, before, len(before))]
         if not chosen or (isinstance(part, str) and part == "drop"):
             continue
-        made: list[str] | None = list(chosen)
+        made = chosen
         for step in flatten(Step(name, part, name)):
-            made = made if is_passthrough(step.model) else _names(step.model, made)
-            if made is None:
+            named = made if is_passthrough(step.model) else _names(step.model, made)
+            if named is None:
                 return None
+            made = named
         unchanged = model.verbose_feature_names_out and all("(" not in text for text in made)
         found += [f"{name}__{text}" for text in made] if unchanged else made
     return found
