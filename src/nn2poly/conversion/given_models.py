@@ -78,7 +78,10 @@ def _rows(table: Any, network: Network) -> Any:
     if table is None or (hasattr(table, "__len__") and not len(table)):
         return None
     few = table[:ROWS] if hasattr(type(table), "__getitem__") else table
-    return few if frame_columns(few) is not None else network.check_data(few, where="data")
+    if frame_columns(few) is not None:
+        return few
+    # Whether rows with holes are refused or left out is said where the whole sample is read.
+    return network.check_data(few, where="data", allow_nan=True)
 
 
 def _declared(network: Network, link: str | None, classes: Iterable[Any] | None) -> Network:

@@ -19,6 +19,7 @@ from nn2poly.conversion.reading import named_network
 from nn2poly.errors import InvalidInputError, NN2PolyError, require
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import check_missing
 from nn2poly.network.oracle import Model
 from nn2poly.network.readers import read_members
 
@@ -137,7 +138,8 @@ def _shared_bounds(networks: list[Model], options: dict[str, Any]) -> dict[str, 
     weights, binary = options.get("sample_weight"), options.get("binary", "auto")
     try:
         network = named_network(networks[0], data, options.get("feature_names"), None)
-        problem = read_problem(network, data, weights, binary, bounded=True)
+        skip = check_missing(options.get("missing", "refuse"))
+        problem = read_problem(network, data, weights, binary, bounded=True, skip_missing=skip)
     except NN2PolyError as error:
         raise error.within("models[0]") from None
     rows = problem.fit_rows

@@ -34,9 +34,10 @@ class Evaluated(Protocol):
 
 
 def read_rows(inputs: Inputs, X: Any) -> FloatArray:
-    """Read a table to raw features (n, p), and warn once about rows outside the range."""
+    """Read a table to raw features (n, p), and warn about rows that are unlike all others."""
     rows = inputs.read(X)
     inputs.warn_outside(rows)
+    inputs.warn_levels(rows)
     return rows
 
 

@@ -32,6 +32,7 @@ from nn2poly.inputs.matrices import (
     frame_columns,
     matching_names,
     outside_range,
+    warn_level,
     warn_outside,
 )
 from nn2poly.inputs.unnamed import one_row, with_text
@@ -484,6 +485,19 @@ class Inputs:
         if self.low is not None and self.high is not None:
             held = self.with_bounds
             warn_outside(features, self.low, self.high, self.feature_names, held=held)
+
+    def warn_levels(self, features: FloatArray) -> None:
+        """Warn about rows of features (n, p) that do not show one level of a factor.
+
+        Text always is one level; 0/1 columns of an array may say none, or two.
+        """
+        on = self.ends()[1]
+        pairs = zip(self.columns, self.places, strict=True)
+        for column, places in ((c, list(p)) for c, p in pairs if c.kind == "factor"):
+            shown = (features[:, places] == on[places]).sum(axis=1)
+            wrong = np.flatnonzero((shown != 1) & ~np.isnan(features[:, places]).any(axis=1))
+            if len(wrong):
+                warn_level(column.name, wrong, len(features), int(shown[wrong[0]]))
 
     # ---- the same inputs, but for … ----
 
