@@ -16,6 +16,9 @@ from nn2poly.links import CLASSIFIERS, LINKS, labels, logit, probabilities, sigm
 from nn2poly.plain import plain_flag, plain_list, plain_number, plain_object, plain_texts
 from nn2poly.target_links import TARGET_LINKS
 
+# Scales on which effects are told: before the link, or behind it.
+SCALES = ("raw", "probability", "target")
+
 
 @dataclass(frozen=True)
 class Outputs:
@@ -173,6 +176,48 @@ calibration=None)
         """
         known = TARGET_LINKS.get(self.link)
         return raw if known is None else known.target(raw)
+
+    def check_scale(self, kind: str) -> str:
+        """Check the scale on which effects are told.
+
+        ``"raw"``, before the link; ``"probability"`` of a classifier, ``"target"`` of a regression.
+        """
+        chosen = check_choice(kind, SCALES, name="kind")
+        if chosen != "raw" and self.is_classifier != (chosen == "probability"):
+            what = "classifier" if self.is_classifier else "regression"
+            raise InvalidInputError(
+                f"A {what} is not told as {chosen}.",
+                where="kind",
+                expected="'raw' or 'probability'" if self.is_classifier else "'raw' or 'target'",
+                found=repr(kind),
+            )
+        return str(chosen)
+
+    def on_scale(self, raw: FloatArray, kind: str) -> FloatArray:
+        """Turn raw outputs (n, k) into those of a scale; of two classes into P of the second.
+
+        Examples
+        --------
+        >>> Outputs(("yes",), link="sigmoid").on_scale(np.array([[0.0]]), "probability")
+        array([[0.5]])
+        """
+        if kind != "probability":
+            return raw if kind == "raw" else self.predictions(raw)
+        chances = self.probabilities(raw)
+        return chances[:, 1:] if self.is_binary else chances
+
+    def names_on(self, kind: str) -> tuple[str, ...]:
+        """Name the outputs on a scale.
+
+        Examples
+        --------
+        >>> Outputs(("yes",), link="sigmoid").names_on("probability")
+        ('P(yes)',)
+        """
+        if kind != "probability":
+            return self.scale_names if kind == "raw" else self.names
+        known = self.classes[1:] if self.is_binary and self.classes is not None else self.names
+        return tuple(f"P({name})" for name in known)
 
     @property
     def is_binary(self) -> bool:
