@@ -80,8 +80,11 @@ def _rows(table: Any, network: Network) -> Any:
     few = table[:ROWS] if hasattr(type(table), "__getitem__") else table
     if frame_columns(few) is not None:
         return few
-    # Whether rows with holes are refused or left out is said where the whole sample is read.
-    return network.check_data(few, where="data", allow_nan=True)
+    try:
+        # Whether rows with holes are refused or left out is said where the whole sample is read.
+        return network.check_data(few, where="data", allow_nan=True)
+    except InvalidInputError:
+        return network.check_data(few, where="data")  # tells of the holes too
 
 
 def _declared(network: Network, link: str | None, classes: Iterable[Any] | None) -> Network:

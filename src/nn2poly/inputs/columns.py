@@ -47,6 +47,8 @@ from nn2poly.plain import (
 from nn2poly.streams import is_stream
 
 KINDS = ("number", "binary", "factor")
+# Shares of levels sum to 1 but for rounding.
+WHOLE = 1e-6
 Range = tuple[float, float]
 
 
@@ -489,13 +491,16 @@ class Inputs:
     def warn_levels(self, features: FloatArray) -> None:
         """Warn about rows of features (n, p) that do not show one level of a factor.
 
-        Text always is one level; 0/1 columns of an array may say none, or two.
+        Text always is one level; 0/1 columns of an array may say none, or two. Shares of levels
+        that sum to 1 are a mean of rows.
         """
-        on = self.ends()[1]
+        off, on = self.ends()
         pairs = zip(self.columns, self.places, strict=True)
         for column, places in ((c, list(p)) for c, p in pairs if c.kind == "factor"):
-            shown = (features[:, places] == on[places]).sum(axis=1)
-            wrong = np.flatnonzero((shown != 1) & ~np.isnan(features[:, places]).any(axis=1))
+            shares = (features[:, places] - off[places]) / (on[places] - off[places])
+            shown = (shares != 0.0).sum(axis=1)
+            whole = np.abs(shares.sum(axis=1) - 1.0) <= WHOLE
+            wrong = np.flatnonzero((shown != 1) & ~whole & ~np.isnan(shares).any(axis=1))
             if len(wrong):
                 warn_level(column.name, wrong, len(features), int(shown[wrong[0]]))
 
