@@ -48,6 +48,18 @@ class TargetLink:
             return np.asarray(self.back(raw))
 
 
+def is_linked_name(name: str) -> bool:
+    """Say that the name of an output is that of a function of a target.
+
+    Examples
+    --------
+    >>> is_linked_name("log1p(price)"), is_linked_name("price")
+    (True, False)
+    """
+    ends = (link.text.split("{y}") for link in TARGET_LINKS.values())
+    return any(name.startswith(begin) and name.endswith(end) for begin, end in ends)
+
+
 TARGET_LINKS = {
     "log": TargetLink("log({y})", np.log, np.exp, "exp({z})"),
     "log1p": TargetLink("log1p({y})", np.log1p, np.expm1, "exp({z}) - 1"),

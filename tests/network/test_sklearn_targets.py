@@ -79,6 +79,7 @@ def test_explanations_say_that_they_are_of_the_transformed_target():
     few = X[:20]
     found = explain.shapley(poly, few, X[:50])
     assert found.output_names == ("log1p(price)",)
+    assert "of log1p(price), before the link" in str(found.table())
     total = found.base_values + found.values.sum(axis=1)
     np.testing.assert_allclose(total, poly.raw_outputs(few.to_numpy()), atol=1e-9)
     assert explain.partial_dependence(poly, X[:50], "rooms").output_names == ("log1p(price)",)
