@@ -25,6 +25,7 @@ MODULES = sorted(path for folder in FOLDERS.values() for path in folder.rglob("*
 # every room may import itself.
 GROUND = {
     *("arguments", "arrays", "batches", "cards", "files", "inputs", "links", "memory", "outputs"),
+    "target_links",
     *("plain", "sampling", "streams", "tables", "verdicts"),
 }
 BASE = {"errors", "ground"}

@@ -1,4 +1,7 @@
-"""Output links: from the raw outputs of a network to probabilities and labels."""
+"""Output links: from the raw outputs of a network to probabilities and labels.
+
+Those of regressions are in `nn2poly.target_links`.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nn2poly.errors import InvalidInputError
+from nn2poly.target_links import TARGET_LINKS
 
-__all__ = ["LINKS", "labels", "logit", "probabilities", "sigmoid"]
+__all__ = ["CLASSIFIERS", "LINKS", "labels", "logit", "probabilities", "sigmoid"]
 
-LINKS = ("identity", "sigmoid", "softmax")
+CLASSIFIERS = ("sigmoid", "softmax")
+LINKS = ("identity", *CLASSIFIERS, *TARGET_LINKS)
 
 
 def probabilities(raw: NDArray[np.floating[Any]], link: str) -> NDArray[np.float64]:
@@ -33,7 +38,7 @@ def probabilities(raw: NDArray[np.floating[Any]], link: str) -> NDArray[np.float
     Raises
     ------
     InvalidInputError
-        For ``"identity"``: a regression has no probabilities.
+        For a link of a regression, which has no probabilities.
 
     Examples
     --------
@@ -77,8 +82,8 @@ def labels(
     Raises
     ------
     InvalidInputError
-        For ``"identity"``, for NaN in ``raw``, for the wrong number of classes, and for a cut
-        between more than two.
+        For a link of a regression, for NaN in ``raw``, for the wrong number of classes, and for
+        a cut between more than two.
 
     Examples
     --------
@@ -176,12 +181,12 @@ def _check_classifier(link: str, what: str) -> None:
             found=repr(link),
             remedy="pass one of the expected links",
         )
-    if link == "identity":
+    if link not in CLASSIFIERS:
         raise InvalidInputError(
             f"A regression has no {what}.",
             where="link",
             expected="'sigmoid' or 'softmax'",
-            found="'identity'",
+            found=repr(link),
             remedy="use predict(), or give the network the link of a classifier",
         )
 

@@ -1,4 +1,4 @@
-"""`Outputs`: what comes out: names, classes, and the link to probabilities."""
+"""`Outputs`: what comes out: names, classes, and the link to probabilities or to the target."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from nn2poly.arguments import check_choice, check_names
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.links import LINKS, labels, logit, probabilities, sigmoid
+from nn2poly.links import CLASSIFIERS, LINKS, labels, logit, probabilities, sigmoid
 from nn2poly.plain import plain_flag, plain_list, plain_number, plain_object, plain_texts
+from nn2poly.target_links import TARGET_LINKS
+
+# Scales on which effects are told: before the link, or behind it.
+SCALES = ("raw", "probability", "target")
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,9 @@ class Outputs:
     classes
         The labels of a classifier, in the order of its probabilities; None for 0, 1, ….
     link
-        How raw outputs become probabilities: ``"identity"``, ``"sigmoid"``, ``"softmax"``.
+        How raw outputs become what is predicted: ``"identity"``; probabilities through
+        ``"sigmoid"`` or ``"softmax"``; or the target of a regression whose formula is of its
+        ``"log"``, ``"log1p"``, ``"sqrt"``, ``"inverse"`` or ``"exp"``.
     named
         Whether somebody gave the names.
     threshold
@@ -52,6 +58,13 @@ class Outputs:
 
     def __post_init__(self) -> None:
         check_choice(self.link, LINKS, name="link")
+        if self.classes is not None and self.link in TARGET_LINKS:
+            raise InvalidInputError(
+                "A regression has no classes.",
+                where="classes",
+                expected="None, or the link of a classifier: 'sigmoid' or 'softmax'",
+                found=f"{len(self.classes)} classes, link {self.link!r}",
+            )
         if self.threshold is not None:
             object.__setattr__(self, "threshold", self.check_threshold(self.threshold))
         if self.calibration is not None and not (self.is_binary and self.calibration[0] < 0):
@@ -137,6 +150,76 @@ calibration=None)
         return Outputs(self.names, named=self.named)
 
     @property
+    def is_classifier(self) -> bool:
+        """Say that the link leads to probabilities."""
+        return self.link in CLASSIFIERS
+
+    @property
+    def scale_names(self) -> tuple[str, ...]:
+        """What the formula gives, in words: ``log1p(price)`` where that is its link.
+
+        Examples
+        --------
+        >>> Outputs(("price",), link="log1p").scale_names
+        ('log1p(price)',)
+        """
+        known = TARGET_LINKS.get(self.link)
+        return self.names if known is None else tuple(known.text.format(y=n) for n in self.names)
+
+    def predictions(self, raw: FloatArray) -> FloatArray:
+        """Turn raw outputs (n, k) into what `predict` gives: the target, or of a classifier logits.
+
+        Examples
+        --------
+        >>> Outputs(("price",), link="sqrt").predictions(np.array([[3.0]]))
+        array([[9.]])
+        """
+        known = TARGET_LINKS.get(self.link)
+        return raw if known is None else known.target(raw)
+
+    def check_scale(self, kind: str) -> str:
+        """Check the scale on which effects are told.
+
+        ``"raw"``, before the link; ``"probability"`` of a classifier, ``"target"`` of a regression.
+        """
+        chosen = check_choice(kind, SCALES, name="kind")
+        if chosen != "raw" and self.is_classifier != (chosen == "probability"):
+            what = "classifier" if self.is_classifier else "regression"
+            raise InvalidInputError(
+                f"A {what} is not told as {chosen}.",
+                where="kind",
+                expected="'raw' or 'probability'" if self.is_classifier else "'raw' or 'target'",
+                found=repr(kind),
+            )
+        return str(chosen)
+
+    def on_scale(self, raw: FloatArray, kind: str) -> FloatArray:
+        """Turn raw outputs (n, k) into those of a scale; of two classes into P of the second.
+
+        Examples
+        --------
+        >>> Outputs(("yes",), link="sigmoid").on_scale(np.array([[0.0]]), "probability")
+        array([[0.5]])
+        """
+        if kind != "probability":
+            return raw if kind == "raw" else self.predictions(raw)
+        chances = self.probabilities(raw)
+        return chances[:, 1:] if self.is_binary else chances
+
+    def names_on(self, kind: str) -> tuple[str, ...]:
+        """Name the outputs on a scale.
+
+        Examples
+        --------
+        >>> Outputs(("yes",), link="sigmoid").names_on("probability")
+        ('P(yes)',)
+        """
+        if kind != "probability":
+            return self.scale_names if kind == "raw" else self.names
+        known = self.classes[1:] if self.is_binary and self.classes is not None else self.names
+        return tuple(f"P({name})" for name in known)
+
+    @property
     def is_binary(self) -> bool:
         """Say that one sigmoid output chooses between two classes."""
         return self.link == "sigmoid" and self.count == 1
@@ -187,12 +270,12 @@ calibration=None)
                 expected="a number between 0 and 1",
                 found=repr(threshold),
             )
-        if self.link == "identity" or (self.link == "softmax" and self.count != 2):
+        if not self.is_classifier or (self.link == "softmax" and self.count != 2):
             raise InvalidInputError(
                 "A threshold chooses between two classes.",
                 where="threshold",
                 expected="a classifier of two classes, or of labels that exclude nothing",
-                found="a regression" if self.link == "identity" else f"{self.count} classes",
+                found=f"{self.count} classes" if self.is_classifier else "a regression",
                 remedy="leave the threshold out",
             )
         return float(threshold)

@@ -60,6 +60,23 @@ class Observed:
 
 
 @dataclass(frozen=True)
+class JudgedAs:
+    """The scale on which errors are, where that is not the target's, and R² on the target's.
+
+    ``scale`` is what the formula gives, as ``log1p(price)``; ``target`` what is predicted.
+    """
+
+    scale: str
+    target: str
+    r2: float
+
+    def text(self, *, r2: str = "R2") -> str:
+        """Say both; ``r2`` spells R²."""
+        own = f"; of {self.target} itself {r2} is {r2_text(self.r2)}" * (not isnan(self.r2))
+        return f"Judged as {self.scale}, what the formula gives{own}"
+
+
+@dataclass(frozen=True)
 class ClassDistance:
     """Share of rows with the same label, and how close probabilities are on 95 % of the rows.
 
@@ -171,6 +188,7 @@ class Smaller:
 Advice = Closer | Smaller
 Reason = (
     Observed
+    | JudgedAs
     | Distance
     | ClassDistance
     | Tail
@@ -185,6 +203,7 @@ Reason = (
 # What a file calls them.
 KINDS: dict[str, type[Reason]] = {
     "observed": Observed,
+    "judged as": JudgedAs,
     "distance": Distance,
     "class distance": ClassDistance,
     "tail": Tail,
@@ -331,7 +350,9 @@ def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
     remedies = (_remedy(verdict), _closer(verdict, r2), _smaller(verdict, r2))
     said = (_missed(verdict, r2), *remedies, _held(verdict), _outside(verdict))
     where = (_mixed(verdict, r2), _entering(verdict))
-    sentences = (head, _folds(verdict), *said, *where)
+    scale = verdict.reason(JudgedAs)
+    judged = f"{scale.text(r2=r2)}." if scale else ""
+    sentences = (head, judged, _folds(verdict), *said, *where)
     return " ".join(filter(None, sentences))
 
 

@@ -67,3 +67,52 @@ def test_convert_fidelity_report_and_predict_speak_of_the_threshold(folder, monk
     labels = run("predict", "poly.json", "-d", "table.csv", "-t", "y", "--label").split()[1:]
     assert labels == poly.predict_label(pd.read_csv("table.csv")).tolist()
     assert f"at least {youden:.6g}" in run("export", "poly.json", "--to", "sql", "--kind", "label")
+
+
+@pytest.fixture(scope="module")
+def adult_folder(tmp_path_factory):
+    """Census rows as people have them, a model of them, and its threshold by Youden's J."""
+    shapiq = pytest.importorskip("shapiq")
+    X, y = shapiq.load_adult_census(to_numpy=False)
+    numbers, levels = ["age", "hours-per-week", "capital-gain"], ["marital-status", "sex"]
+    X = X[numbers + levels].iloc[:1500].astype(dict.fromkeys(levels, int))
+    y = np.where(np.asarray(y)[:1500] == 1, "over 50k", "below")
+    parts = [("num", StandardScaler(), numbers), ("cat", OneHotEncoder(), levels)]
+    columns = ColumnTransformer(parts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        network = MLPClassifier(hidden_layer_sizes=(8,), max_iter=30, random_state=0)
+        model = make_pipeline(columns, network).fit(X, y)
+    wrong, right, limits = roc_curve(y == "over 50k", model.predict_proba(X)[:, 1])
+    made = tmp_path_factory.mktemp("adult")
+    X.assign(income=y).to_csv(made / "adult.csv", index=False)
+    (made / "model.pkl").write_bytes(pickle.dumps(model))
+    return made, model, float(limits[np.argmax(right - wrong)])
+
+
+def test_of_adult_card_report_and_command_line_speak_of_the_threshold_of_youden(
+    adult_folder, monkeypatch
+):
+    place, model, youden = adult_folder
+    assert youden < 0.4  # far from the half: rich people are rare
+    monkeypatch.chdir(place)
+    table = pd.read_csv("adult.csv")
+    X, y = table.drop(columns="income"), table["income"]
+    said, rule = f"at threshold {youden:.4g}", f"P(over 50k) >= {youden:.4g}"
+    poly = n2p.convert(model, 2, data=X, threshold=youden)
+    assert said in str(poly.card.verdict)
+    card = n2p.fidelity(model, poly, X, y)
+    theirs = np.where(model.predict_proba(X)[:, 1] >= youden, "over 50k", "below")
+    assert card.agreement == np.mean(poly.predict_label(X) == theirs)
+    assert card.labels.network.sensitivity == np.mean(theirs[y == "over 50k"] == "over 50k")
+    assert rule in str(card)
+    page = n2p.report(poly, model, X, y, "of_formula.html").read_text(encoding="utf-8")
+    assert said in page
+    data = ("--trust", "-d", "adult.csv", "-t", "income")
+    assert said in run("convert", "model.pkl", *data, "--threshold", youden, "-f")
+    shown = run("fidelity", "poly.json", "-m", "model.pkl", *data)
+    assert said in shown
+    assert rule in shown
+    run("report", "poly.json", "-m", "model.pkl", *data, "-f")
+    assert said in (place / "report.html").read_text(encoding="utf-8")
+    assert n2p.load("poly.json").outputs.threshold == youden

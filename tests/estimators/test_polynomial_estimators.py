@@ -11,10 +11,15 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.ensemble import VotingRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    cross_val_score,
+    train_test_split,
+)
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
@@ -318,3 +323,13 @@ def test_without_scikit_learn_the_message_says_what_to_install():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "nn2poly[sklearn]" in run.stdout
+
+
+def test_a_classifier_honours_the_threshold_of_its_estimator():
+    X, y = make_classification(300, 4, n_redundant=0, random_state=0, flip_y=0.2)
+    strict = FixedThresholdClassifier(small_classifier(random_state=0), threshold=0.8)
+    model = n2p.PolynomialClassifier(strict, max_order=2).fit(X, y)
+    assert model.polynomial_.outputs.threshold == 0.8
+    expected = (model.predict_proba(X)[:, 1] >= 0.8).astype(int)
+    assert model.predict(X).tolist() == expected.tolist()
+    assert expected.sum() < (model.predict_proba(X)[:, 1] > 0.5).sum()

@@ -331,7 +331,13 @@ def test_bounds_hold_in_every_region_and_are_not_far(kinds, depth, order, seed):
     assert loose.low[0] <= y.min()
     assert loose.high[0] >= y.max()
     box = (rows[:50].min(axis=0), rows[:50].max(axis=0))
-    inside = box[0] + rng.random((2000, poly.n_features)) * (box[1] - box[0])
+    inside, spread = draw_rows(poly.inputs, rng, 2000), box[1] - box[0]
+    factors = [j for c, p in zip(poly.inputs.columns, poly.inputs.places, strict=True)
+               if c.kind == "factor" for j in p]  # fmt: skip
+    others = np.delete(np.arange(poly.n_features), factors)
+    anywhere = box[0] + rng.random(inside.shape) * spread
+    inside[:, others] = anywhere[:, others]
+    inside = inside[((inside >= box[0]) & (inside <= box[1])).all(axis=1)]
     small = explain.bounds(poly, box)
     y = poly.predict(inside)
     assert small.low[0] <= y.min()

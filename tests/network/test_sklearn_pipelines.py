@@ -687,7 +687,7 @@ REFUSED = {
     "power": PowerTransformer(),
     "splines": SplineTransformer(),
     "lengths": Normalizer(),
-    "function": FunctionTransformer(np.log1p),
+    "function": FunctionTransformer(np.cbrt),
     "clipped": MinMaxScaler(clip=True),
     "own transform": Halver(),
 }
@@ -711,7 +711,7 @@ def test_a_step_that_is_not_affine_is_refused_by_name_with_the_way_out(diabetes,
 
 def test_the_reason_of_a_refusal_is_given(diabetes):
     X, y = diabetes
-    reasons = {"function": "log1p", "clipped": "clip=True",
+    reasons = {"function": "cbrt", "clipped": "clip=True",
                "own transform": "transform method", "bins": "not affine"}  # fmt: skip
     for name, reason in reasons.items():
         model = Pipeline([(name, REFUSED[name]), ("mlp", regressor())])
@@ -731,7 +731,7 @@ def test_a_refused_step_inside_columns_is_named_and_left_by_the_columns(diabetes
     assert "'columns__num__bins' (QuantileTransformer)" in error.what
     assert "after='columns'" in error.remedy
     network = n2p.read_network(model, after="columns")
-    assert network.feature_names == tuple(columns.get_feature_names_out())
+    assert network.feature_names[:3] == ("rank(bmi)", "rank(bp)", "remainder__age")
 
 
 def test_codes_of_codes_are_refused():
@@ -788,7 +788,7 @@ def test_a_search_that_kept_no_model_is_refused(diabetes):
 @pytest.mark.parametrize(
     ("options", "name"),
     [
-        ({"func": np.log, "inverse_func": np.exp}, "log"),
+        ({"func": np.cbrt, "inverse_func": lambda z: z**3, "check_inverse": False}, "cbrt"),
         ({"transformer": QuantileTransformer(n_quantiles=20)}, "QuantileTransformer"),
         ({"transformer": PowerTransformer()}, "PowerTransformer"),
     ],

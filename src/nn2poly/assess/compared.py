@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from nn2poly.batches import gathered
+from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs, frame_columns
 from nn2poly.inputs.forms import form_like
 from nn2poly.network.asking import asking_function, is_function, read_answer
-from nn2poly.network.checking import ROWS, check_reading
+from nn2poly.network.checking import ROWS, check_reading, notice_raw
 from nn2poly.network.fallback import read_or_advise
 from nn2poly.network.oracle import Model, Oracle, are_probabilities, is_pair
 from nn2poly.network.readers import can_read
@@ -16,7 +17,9 @@ from nn2poly.outputs import Outputs
 from nn2poly.streams import even_choice, is_stream
 
 
-def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
+def comparable(
+    model: Any, inputs: Inputs, outputs: Outputs, X: Any, *, after: str | None = None
+) -> Model:
     """Give what a formula is compared with on rows X.
 
     Parameters
@@ -28,28 +31,35 @@ def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
         Of the formula.
     X
         The rows, as the user has them.
+    after
+        Of a pipeline: the step after which the rows, and the formula, begin.
     """
     if isinstance(model, Oracle):
         return model
     X = gathered(X, "X")
     if can_read(model) or not is_function(model):
-        network = read_or_advise(model)
+        network = read_or_advise(model, after=after)
         fits = network.n_features == inputs.n_features and not is_stream(X)
         if fits and hasattr(type(X), "__getitem__") and len(X):
-            _check(network, model, X)
+            _check(network, model, X, after)
         return network
+    if after is not None:
+        raise InvalidInputError("A function has no steps.", where="after", found=repr(after))
     X = next(even_choice(X, ROWS))
     function, few = asking_function(model), X[:ROWS]
     answer = read_answer(function, few, len(few)).values
-    chances = outputs.link != "identity" and are_probabilities(answer, outputs.link)
+    chances = outputs.is_classifier and are_probabilities(answer, outputs.link)
     pair = chances and outputs.link == "sigmoid" and outputs.count == 1 and is_pair(answer)
     count = outputs.count if pair else answer.shape[1]
     known = outputs if count == outputs.count else Outputs.of(None, count)
     return Oracle(function, form_like(X, inputs), inputs, known, gives_probabilities=chances)
 
 
-def _check(network: Any, model: Any, X: Any) -> None:
+def _check(network: Any, model: Any, X: Any, after: str | None) -> None:
     few = X[:ROWS]
+    if after is not None:
+        rows = network.check_data(few, where="X", allow_nan=True)
+        return notice_raw(network, model, after, rows)
     if frame_columns(few) is None:
         few = network.check_data(few, where="X")
-    check_reading(network, model, few)
+    return check_reading(network, model, few)

@@ -34,7 +34,7 @@ from nn2poly.network.oracle import Model
 from nn2poly.outputs import Outputs
 from nn2poly.sampling import Keys, distinct, group_keys, row_keys
 from nn2poly.streams import is_stream, read_evenly
-from nn2poly.verdicts import MIN_JUDGED, Held, HeldColumn, Observed, Verdict
+from nn2poly.verdicts import MIN_JUDGED, Held, HeldColumn, JudgedAs, Observed, Verdict
 
 
 class Approximation(Protocol):
@@ -105,6 +105,7 @@ def fidelity(
     groups: npt.ArrayLike | None = None,
     threshold: float | None = None,
     missing: str = "refuse",
+    after: str | None = None,
 ) -> FidelityCard:
     """Compare a polynomial with the network, or the function, that it came from.
 
@@ -135,6 +136,9 @@ def fidelity(
     missing
         What becomes of rows with a missing value that nothing fills in: ``"refuse"`` says which,
         ``"skip"`` leaves them out.
+    after
+        Of a pipeline: the step after which the formula begins, as in `nn2poly.convert`; ``X``
+        holds what that step gives.
 
     Returns
     -------
@@ -149,7 +153,7 @@ def fidelity(
     True
     """
     check_polynomial(poly, "fidelity")
-    network = comparable(model, poly.inputs, poly.outputs, X)
+    network = comparable(model, poly.inputs, poly.outputs, X, after=after)
     check_pair(network, poly, "fidelity")
     skip, pair = check_missing(missing), (poly.inputs, network.inputs)
     rows = read_evenly(X, lambda table: read_either(table, *pair, allow_nan=skip))
@@ -167,7 +171,7 @@ def fidelity(
     network = replace(network, outputs=_outputs(network, poly, threshold))
     if y is None:
         return make_card(network, poly, judging.X, rows=judging)
-    if network.link == "identity":
+    if not network.outputs.is_classifier:
         card = make_card(network, poly, judging.X, rows=judging)
         return _observed(card, network, poly, judging, _numbers(y, len(rows))[judging.numbers])
     labels = read_labels(y, len(rows))[judging.numbers]
@@ -205,8 +209,9 @@ def _observed(
 ) -> FidelityCard:
     """Add how well the network, and the formula in its place, do against what was observed."""
     raw = [_columns(network.predict(rows.X)), poly.outputs_by_order(rows.X)[-1]]
-    if network.link == "identity":
-        found = Observed("R2", *(mean_r2(seen, guess, rows.weights) for guess in raw))
+    if not network.outputs.is_classifier:
+        guesses = (network.outputs.predictions(values) for values in raw)
+        found = Observed("R2", *(mean_r2(seen, guess, rows.weights) for guess in guesses))
     else:
         said = [network.outputs.labels(values) for values in raw]
         right = [np.asarray(label == seen.reshape(label.shape)) for label in said]
@@ -304,8 +309,21 @@ def make_card(
     if tail is not None:
         tail = replace(tail, held=poly.inputs.are_bounded)
     held, entering = _held(poly.inputs, X), poly.inputs.transforms
-    said = verdict(card, tail=tail, held=held, fitted=fitted, entering=entering)
+    judged = _judged_as(poly.outputs, truth, by_order[-1], weights)
+    said = verdict(card, tail=tail, held=held, fitted=fitted, entering=entering, judged=judged)
     return replace(card, verdict=said)
+
+
+def _judged_as(
+    outputs: Outputs, truth: FloatArray, guess: FloatArray, weights: FloatArray
+) -> JudgedAs | None:
+    """Say on which scale errors are where a link leads to the target, and measure R² of that."""
+    if outputs.scale_names == outputs.names:
+        return None
+    pair = [outputs.predictions(raw) for raw in (truth, guess)]
+    finite = np.isfinite(pair[0]).all(axis=1) & np.isfinite(pair[1]).all(axis=1)
+    r2 = mean_r2(pair[0], pair[1], weights) if finite.all() else float("nan")
+    return JudgedAs(", ".join(outputs.scale_names), ", ".join(outputs.names), r2)
 
 
 def _mixed_r2(network: Model, poly: Approximation, rows: JudgingRows) -> float | None:
@@ -423,7 +441,7 @@ def _classified(
 
     Their mean absolute difference, and the largest one of a row, at 95 % of the rows.
     """
-    if network.link == "identity":
+    if not network.outputs.is_classifier:
         return None, None, None
     pair = [network.outputs.labels(raw) for raw in (truth, guess)]
     same = pair[0] == pair[1]

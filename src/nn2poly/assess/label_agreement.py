@@ -51,12 +51,12 @@ def measure_labels(
     >>> found.kappa, found.majority, found.polynomial.confusion
     (0.5, 0.5, ((3, 0), (0, 1)))
     """
-    if outputs.link == "identity" or (outputs.link == "sigmoid" and outputs.count > 1):
+    if not outputs.is_classifier or (outputs.link == "sigmoid" and outputs.count > 1):
         if y is not None:
             raise InvalidInputError(
                 "Labels go with a classifier of one label for each row.",
                 where="y",
-                found="a regression" if outputs.link == "identity" else "several labels for a row",
+                found="several labels for a row" if outputs.is_classifier else "a regression",
                 remedy="leave y out; or declare the classifier: convert(model, link=…, classes=…)",
             )
         return None

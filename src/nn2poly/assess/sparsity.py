@@ -116,6 +116,7 @@ def sparse_path(
     max_terms: int = 30,
     *,
     groups: npt.ArrayLike | None = None,
+    after: str | None = None,
 ) -> SparsePath:
     """Choose terms one by one, always refitting all of them to the network's outputs.
 
@@ -135,6 +136,9 @@ def sparse_path(
         Longest path.
     groups
         Array (n,): rows that belong together are left out together. Equal rows always are.
+    after
+        Of a pipeline: the step after which the formula begins, as in `nn2poly.convert`; ``X``
+        holds what that step gives.
 
     Returns
     -------
@@ -152,7 +156,7 @@ def sparse_path(
     (4, True)
     """
     _check_one_region(poly)
-    network = comparable(model, poly.inputs, poly.outputs, X)
+    network = comparable(model, poly.inputs, poly.outputs, X, after=after)
     rows = read_either(X, poly.inputs, network.inputs)
     keys = row_keys(rows) if groups is None else group_keys(groups, len(rows))
     some = evenly(len(rows), MAX_ROWS)

@@ -14,6 +14,7 @@ from nn2poly.verdicts import (
     Distance,
     Entering,
     Held,
+    JudgedAs,
     MissedTarget,
     Mixed,
     Outside,
@@ -31,6 +32,7 @@ def verdict(
     held: Held | None = None,
     fitted: bool = False,
     entering: Mapping[str, str] | None = None,
+    judged: JudgedAs | None = None,
 ) -> Verdict:
     """Say how far to trust the polynomial, and where not.
 
@@ -46,6 +48,8 @@ def verdict(
         The rows compared are those that the conversion fitted.
     entering
         The columns that do not enter as they are, each with what it enters as.
+    judged
+        The scale of the errors, where it is not the target's.
 
     Examples
     --------
@@ -60,6 +64,8 @@ range (15 % of its standard deviation) on 95 % of 40 rows.
     reasons: tuple[Reason, ...] = told if held is None else (*told, held)
     if card.r2_mixed is not None and card.is_worse_mixed:
         reasons += (Mixed(card.r2_mixed),)
+    if judged is not None:
+        reasons += (judged,)
     if entering:
         reasons += (Entering(tuple(entering.items())),)
     order = len(card.per_order) - 1

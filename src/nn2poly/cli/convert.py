@@ -287,7 +287,7 @@ def _feature_names(network: Network, rows: Any) -> tuple[str, ...] | None:
 def _output_names(network: Network, target: str | None) -> list[str] | None:
     """Name the single output of a regression after the target."""
     nameless = network.output_names is None and network.n_outputs == 1
-    return [target] if target and nameless and network.link == "identity" else None
+    return [target] if target and nameless and not network.outputs.is_classifier else None
 
 
 def _row(rows: Any, around: int) -> Any:

@@ -48,9 +48,9 @@ def export(
         typer.Option(
             "--kind",
             metavar="KIND",
-            help="Of a classifier: raw outputs (before the link), probability or label.",
+            help="predict, raw (before the link), or of a classifier probability or label.",
         ),
-    ] = "raw",
+    ] = "predict",
     output: Annotated[
         Path | None,
         typer.Option(

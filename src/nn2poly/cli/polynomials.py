@@ -103,9 +103,9 @@ def target_scores(
     """
     if target is None:
         return None
-    guesses = [np.asarray(network.predict(X)), np.asarray(poly.predict(X))]
-    guesses = [raw.reshape(len(raw), -1) for raw in guesses]
-    if poly.link != "identity":
+    rows = poly.inputs.read(X)
+    guesses = [np.asarray(network.predict(X)).reshape(len(rows), -1), poly.raw_outputs(rows)]
+    if poly.outputs.is_classifier:
         chosen = [poly.outputs.labels(raw) for raw in guesses]
         truth = np.array([level_text(value) for value in target.tolist()])
         if chosen[0].ndim != 1:
@@ -114,6 +114,7 @@ def target_scores(
         return {"measure": "accuracy", "network": shares[0], "polynomial": shares[1]}
     if guesses[0].shape[1] != 1 or target.dtype.kind not in "biuf" or target.isna().any():
         return None
+    guesses = [poly.outputs.predictions(raw) for raw in guesses]
     truth = target.to_numpy(dtype=float)
     spread = float(np.sum((truth - truth.mean()) ** 2))
     if not spread:
@@ -124,7 +125,8 @@ def target_scores(
 
 def known_labels(poly: Explicit, target: pd.Series | None) -> pd.Series | None:
     """Give the target where it holds classes of a classifier, for its card."""
-    if target is None or poly.link == "identity" or (poly.link == "sigmoid" and poly.n_outputs > 1):
+    several = poly.link == "sigmoid" and poly.n_outputs > 1
+    if target is None or not poly.outputs.is_classifier or several:
         return None
     classes = {level_text(c) for c in poly.classes or range(max(2, poly.n_outputs))}
     return target if {level_text(value) for value in target.tolist()} <= classes else None

@@ -400,7 +400,8 @@ def _expanded(
     if not task.order:
         raise _needs_data('max_order="auto" looks for an order on held-out rows.')
     if task.method == "local":
-        network = network.recentered(_point(around, network), network.scale)
+        point = network.inputs.curved(_point(around, network))
+        network = network.recentered(point, network.scale)
         expansions = expand_local(network, task.order)
         return PolynomialNetwork(network, expansions, task.order, task.method)
     orders = check_taylor_orders(taylor_order, network)

@@ -46,6 +46,8 @@ class DaskSample:
         The share of the rows that is kept for the card.
     numbers
         How rows are numbered.
+    skip_missing
+        Rows with holes that nothing fills in are left out.
     """
 
     parts: tuple[Any, ...]
@@ -53,12 +55,14 @@ class DaskSample:
     network: Model
     held_out: float
     numbers: Numbering
+    skip_missing: bool = False
 
     def over(self, work: Callable[[Rows], T], merge: Callable[[T, T], T]) -> T:
         """Do the work on every part where it is, and merge the results in order."""
         import dask
 
-        plan = dask.delayed((self.network, self.held_out, self.numbers, work), traverse=False)
+        given = (self.network, self.held_out, self.numbers, self.skip_missing, work)
+        plan = dask.delayed(given, traverse=False)
         on_part, merged = dask.delayed(_on_part), dask.delayed(_merged)
         tasks = [on_part(p, b, plan) for p, b in zip(self.parts, self.begins, strict=True)]
         while len(tasks) > 1:
@@ -68,7 +72,9 @@ class DaskSample:
         return result
 
 
-def dask_sample(data: Any, network: Model, hold_out_from: int) -> DaskSample | LocalSample:
+def dask_sample(
+    data: Any, network: Model, hold_out_from: int, *, skip_missing: bool = False
+) -> DaskSample | LocalSample:
     """Count the rows of every part; parts without rows are left out, few rows come here."""
     import dask
 
@@ -81,17 +87,25 @@ def dask_sample(data: Any, network: Model, hold_out_from: int) -> DaskSample | L
     if begins[-1] < FEW_UNITS:
         tables = dask.compute(*(part for part, _ in filled))
         where = ((t, f"data, from row {b}") for t, b in zip(tables, begins, strict=False))
-        X = np.concatenate([network.check_data(table, where=place) for table, place in where])
+        X = np.concatenate([_read(network, table, place, skip_missing) for table, place in where])
         return local_sample(X, np.ones(len(X)), row_keys(X), hold_out_from=hold_out_from)
-    first = network.check_data(dask.compute(filled[0][0])[0], where="data, from row 0")
+    first = _read(network, dask.compute(filled[0][0])[0], "data, from row 0", skip_missing)
     whole = tuple(part for part, _ in filled)
-    share = held_out_share(begins[-1])
-    return DaskSample(whole, tuple(begins[:-1]), network, share, numbering(first))
+    numbers, share = numbering(first), held_out_share(begins[-1])
+    return DaskSample(whole, tuple(begins[:-1]), network, share, numbers, skip_missing)
 
 
-def _on_part(part: Any, begin: int, plan: tuple[Model, float, Numbering, Callable[[Rows], T]]) -> T:
-    network, held_out, numbers, work = plan
-    X = network.check_data(part, where=f"data, from row {begin}")
+def _read(network: Model, table: Any, where: str, skip_missing: bool) -> FloatArray:
+    """Read a table to features (n, p); rows with holes are refused, or left out."""
+    X = network.check_data(table, where=where, allow_nan=skip_missing)
+    return X[~np.isnan(X).any(axis=1)] if skip_missing else X
+
+
+def _on_part(
+    part: Any, begin: int, plan: tuple[Model, float, Numbering, bool, Callable[[Rows], T]]
+) -> T:
+    network, held_out, numbers, skip_missing, work = plan
+    X = _read(network, part, f"data, from row {begin}", skip_missing)
 
     def batches() -> Iterator[tuple[FloatArray, FloatArray]]:
         return chunks(X, np.ones(len(X)))

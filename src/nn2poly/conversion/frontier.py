@@ -27,6 +27,7 @@ from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.reading import named_network
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
+from nn2poly.inputs import check_missing
 from nn2poly.tables import Table
 from nn2poly.verdicts import r2_text
 
@@ -181,6 +182,7 @@ def frontier(
     link: str | None = None,
     classes: Iterable[Any] | None = None,
     check: bool = True,
+    missing: str = "refuse",
 ) -> Frontier:
     """Try orders, regions and budgets of terms at once: what can be had for which size.
 
@@ -201,7 +203,7 @@ def frontier(
         Budgets of terms (per region) to try.
     sample_weight, binary, bounded, progress, after, feature_names, output_names
         As in `convert`.
-    link, classes, check
+    link, classes, check, missing
         As in `convert`.
 
     Returns
@@ -226,7 +228,8 @@ def frontier(
     given = None if orders is None else sorted({check_order(order) for order in orders})
     report("reading the sample")
     held = check_flag(bounded, name="bounded")
-    problem = read_problem(network, X, sample_weight, binary, bounded=held)
+    skip = check_missing(missing)
+    problem = read_problem(network, X, sample_weight, binary, bounded=held, skip_missing=skip)
     if not can_choose(problem):
         raise InvalidInputError(
             "The sample is too small to keep rows for choices.",
@@ -255,6 +258,7 @@ def frontier(
             link=link,
             classes=classes,
             check=False,
+            missing=missing,
         )
         return formula
 

@@ -16,7 +16,7 @@ from nn2poly.inputs import frame_columns
 from nn2poly.inputs.forms import table_inputs
 from nn2poly.links import LINKS
 from nn2poly.network.asking import is_function
-from nn2poly.network.checking import ROWS, check_reading
+from nn2poly.network.checking import ROWS, check_reading, notice_raw
 from nn2poly.network.fallback import read_or_advise
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model, Oracle, oracle_of
@@ -56,8 +56,11 @@ def read_model(
         return _function(model, data, after, link, classes, check=wanted)
     first = None if data is None else first_table(data)
     network = read_or_advise(model, after=after, n_features=_width(first))
+    rows = _rows(first, network) if wanted else None
     if wanted and after is None:
-        check_reading(network, model, _rows(first, network))
+        check_reading(network, model, rows)
+    elif after is not None and rows is not None:
+        notice_raw(network, model, after, network.check_data(rows, where="data", allow_nan=True))
     return _declared(network, link, classes)
 
 
@@ -75,7 +78,13 @@ def _rows(table: Any, network: Network) -> Any:
     if table is None or (hasattr(table, "__len__") and not len(table)):
         return None
     few = table[:ROWS] if hasattr(type(table), "__getitem__") else table
-    return few if frame_columns(few) is not None else network.check_data(few, where="data")
+    if frame_columns(few) is not None:
+        return few
+    try:
+        # Whether rows with holes are refused or left out is said where the whole sample is read.
+        return network.check_data(few, where="data", allow_nan=True)
+    except InvalidInputError:
+        return network.check_data(few, where="data")  # tells of the holes too
 
 
 def _declared(network: Network, link: str | None, classes: Iterable[Any] | None) -> Network:

@@ -138,7 +138,10 @@ class _Table:
         for number, (column, places) in enumerate(
             zip(self.inputs.columns, self.inputs.places, strict=True)
         ):
-            if column.kind == "number" and column.coordinates[0].is_affine:
+            function = column.coordinates[0].function
+            # A table of ranks ends at its outer knots; other functions may be held further inside.
+            inner = not isinstance(function, Identity) and not function.points
+            if column.kind == "number" and (inner or column.coordinates[0].is_affine):
                 yield number, places[0]
 
 
@@ -146,7 +149,10 @@ def _with_bounds(inputs: Inputs, ends: dict[int, Ends]) -> Inputs:
     columns = list(inputs.columns)
     for number, pair in ends.items():
         coordinate = columns[number].coordinates[0]
-        new = replace(coordinate, function=Identity(*pair))
+        low, high = max(pair[0], coordinate.function.low), min(pair[1], coordinate.function.high)
+        if isinstance(coordinate.function, Identity):  # bounds of the user may be wider
+            low, high = pair
+        new = replace(coordinate, function=replace(coordinate.function, low=low, high=high))
         columns[number] = replace(columns[number], coordinates=(new,))
     return replace(inputs, columns=tuple(columns))
 
@@ -156,7 +162,8 @@ def _chosen(table: _Table, rows: FitRows, truth: FloatArray) -> Inputs:
     place, trial = _common(table, rows, truth)
     chosen: dict[int, Ends] = {}
     for number, feature in table.numbers():
-        if len(np.unique(rows.X[:, feature])) > FEW_VALUES:
+        is_plain = table.inputs.coordinates[feature].is_affine
+        if is_plain and len(np.unique(rows.X[:, feature])) > FEW_VALUES:
             trial, ends = _of_column(table, number, place, trial)
             if ends is not None:
                 chosen[number] = ends

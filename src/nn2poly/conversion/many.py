@@ -19,7 +19,9 @@ from nn2poly.conversion.reading import named_network
 from nn2poly.errors import InvalidInputError, NN2PolyError, require
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import check_missing
 from nn2poly.network.oracle import Model
+from nn2poly.network.readers import read_members
 
 BACKENDS = ("sequential", "threading", "loky", "dask")
 # Seconds of work in this process before others are started for the rest. A start, with NumPy and
@@ -72,7 +74,8 @@ def convert_many(
     Parameters
     ----------
     models
-        Anything that `convert` takes, each.
+        Anything that `convert` takes, each; or a ``BaggingRegressor`` or ``VotingRegressor``, for
+        the networks in it.
     max_order
         Highest total order, as in `convert`: 2 if nothing is said, with ``max_terms`` 20.
     regions
@@ -107,7 +110,9 @@ def convert_many(
     given = {"after": after, "check": options.pop("check", True)}
     given |= {name: options.pop(name, None) for name in ("link", "classes")}
     data = options.get("data")
-    networks = [_read(model, number, data, given) for number, model in enumerate(models)]
+    several = read_members(models)
+    listed = models if several is None else several
+    networks = [_read(model, number, data, given) for number, model in enumerate(listed)]
     if not networks:
         raise InvalidInputError("There are no models to convert.", where="models")
     options = {**options, **_shared_bounds(networks, options)}
@@ -133,7 +138,8 @@ def _shared_bounds(networks: list[Model], options: dict[str, Any]) -> dict[str, 
     weights, binary = options.get("sample_weight"), options.get("binary", "auto")
     try:
         network = named_network(networks[0], data, options.get("feature_names"), None)
-        problem = read_problem(network, data, weights, binary, bounded=True)
+        skip = check_missing(options.get("missing", "refuse"))
+        problem = read_problem(network, data, weights, binary, bounded=True, skip_missing=skip)
     except NN2PolyError as error:
         raise error.within("models[0]") from None
     rows = problem.fit_rows

@@ -133,7 +133,7 @@ class PolynomialNetwork:
     def predict(
         self, X: Any, *, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
     ) -> FloatArray:
-        """Compute the polynomial's raw outputs by rays, without its terms.
+        """Compute the polynomial's outputs by rays, without its terms, as `Polynomial.predict`.
 
         Parameters
         ----------
@@ -164,7 +164,8 @@ class PolynomialNetwork:
             raw[begin : begin + step] = sum(parts[1:], start=parts[0])
             if self.correction is not None:
                 raw[begin : begin + step] += self.correction.values(rows)
-        return raw[:, 0] if raw.shape[1] == 1 else raw
+        found = self.network.outputs.predictions(raw)
+        return found[:, 0] if found.shape[1] == 1 else found
 
     def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:
         """Give the raw outputs (n, n_outputs) with the terms up to order 0, 1, …, Q.

@@ -61,11 +61,13 @@ class Problem:
         """The inputs as a formula sees them, around the rows to fit, knowing the range of all."""
         summary, inputs = self.summary, self.network.inputs
         center, scale = summary.center, summary.scale
-        if self.bounded:
-            rows, truth = self.fit_rows, self.fit_truth
+        rows = self.fit_rows if self.bounded or inputs.transforms else None
+        if self.bounded and rows is not None:
+            truth = self.fit_truth
             inputs = named_bounds(bounded_inputs(inputs, rows, truth), self.bounds)
             if self.transforms is not None:
                 inputs = transformed(inputs, rows, truth, summary.seen_low, self.transforms)
+        if rows is not None:
             held = inputs.curved(rows.X)
             shares = rows.weights / rows.weights.sum()
             center = shares @ held
@@ -89,9 +91,11 @@ class Problem:
     def of_outputs(self) -> bool:
         """Say that outputs alone are fitted: no network works in these inputs.
 
-        That is so where a column enters through a function, and of a model that is only asked.
+        That is so where a column enters through a function that is not the network's own, and of
+        a model that is only asked.
         """
-        return bool(self.inputs.transforms) or not isinstance(self.network, Network)
+        own = self.inputs.transforms == self.network.inputs.transforms
+        return not own or not isinstance(self.network, Network)
 
     @cached_property
     def working(self) -> Network:

@@ -115,7 +115,8 @@ def _probed(
     for factor in (damping, np.ones_like(damping)):
         error = np.zeros_like(damping)
         for end in (summary.low, summary.high):
-            z = REACH * (end - network.center) / network.scale
+            bent = network.inputs.curved(end) if network.inputs.transforms else end
+            z = REACH * (bent - network.center) / network.scale
             potential = z[:, None] * _from_input(network)
             powers = (factor[:, None] * potential) ** np.arange(max_order + 1)[:, None, None]
             guess = np.einsum("mh,mph->ph", expansion, powers)

@@ -120,9 +120,7 @@ def read_sample(
     if is_dask(data):
         _check_no_weights(sample_weight)
         _check_no_groups(groups)
-        if skip_missing:
-            raise _no_skipping(data)
-        return dask_sample(data, network, hold_out_from)
+        return dask_sample(data, network, hold_out_from, skip_missing=skip_missing)
     stream = open_stream(data) or torch_batches(data)
     if stream is not None or is_batches(data):
         batches = data if stream is None else stream
@@ -209,16 +207,6 @@ def _complete(X: FloatArray, weights: FloatArray, where: str) -> tuple[FloatArra
     """Leave out rows (n, p) with a hole, which are here only if they may be."""
     rows = complete_rows(X, where)
     return (X, weights) if rows.all() else (X[rows], weights[rows])
-
-
-def _no_skipping(data: Any) -> InvalidInputError:
-    return InvalidInputError(
-        "Rows of a Dask collection cannot be skipped.",
-        where="missing",
-        expected='missing="refuse"',
-        found=type(data).__name__,
-        remedy="drop them first: data.dropna()",
-    )
 
 
 def _gathered(walk: Any, network: Model) -> tuple[FloatArray, FloatArray] | None:

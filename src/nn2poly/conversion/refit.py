@@ -248,7 +248,7 @@ class _Fit:
         """
         rows, problem = self.problem.fit_rows, self.problem
         found = self.solve(rows, prior)
-        if problem.network.link == "identity":
+        if not problem.network.outputs.is_classifier:
             return found.coefficients
         held = replace(self, held=True)
         near = held.solve(near_decision(rows, problem), prior)

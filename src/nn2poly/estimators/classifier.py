@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,8 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
     ----------
     estimator
         Unfitted: anything with scikit-learn's interface whose fitted form `read_network`
-        reads. None: one tanh layer of 50 neurons on standardised inputs.
+        reads; a threshold around it is honoured. None: one tanh layer of 50 neurons on
+        standardised inputs.
     max_order
         Order of the polynomial, 2 if nothing is said; or ``"auto"``. With ``max_terms`` an
         upper limit.
@@ -100,7 +102,7 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
         poly, n_classes = self.polynomial_, len(self.classes_)
         one = poly.link == "sigmoid" and poly.n_outputs == 1
         fits = n_classes == (2 if one and not multilabel else poly.n_outputs)
-        if poly.link == "identity" or not fits or (poly.link == "softmax" and multilabel):
+        if not poly.outputs.is_classifier or not fits or (poly.link == "softmax" and multilabel):
             raise InvalidInputError(
                 "The outputs of the network do not stand for the classes of y.",
                 where="estimator",
@@ -123,13 +125,14 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
         return self.polynomial_.outputs.probabilities(raw)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Choose the most probable class: (n,); or 0 and 1 for each label (n, n_labels)."""
-        decision = self.decision_function(X)
-        if decision.ndim == 1:
-            return np.asarray(self.classes_[(decision > 0).astype(np.intp)])
-        if self.polynomial_.link == "sigmoid":
-            return (decision > 0).astype(np.int64)
-        return np.asarray(self.classes_[decision.argmax(axis=1)])
+        """Choose a class: (n,); or 0 and 1 for each label (n, n_labels).
+
+        The most probable one, or by the threshold and the calibration of the estimator
+        (``FixedThresholdClassifier``, ``CalibratedClassifierCV``): ``polynomial_.outputs``.
+        """
+        raw = self._raw(X)
+        chosen = replace(self.polynomial_.outputs, classes=None).labels(raw)
+        return chosen if chosen.ndim == 2 else np.asarray(self.classes_[chosen])
 
     def _default(self) -> Any:
         network = MLPClassifier(

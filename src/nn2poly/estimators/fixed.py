@@ -15,6 +15,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import frame_columns
+from nn2poly.target_links import TARGET_LINKS
 
 
 class FixedPolynomial(BaseEstimator):  # type: ignore[misc]
@@ -127,7 +128,7 @@ class FixedPolynomialRegressor(RegressorMixin, FixedPolynomial):  # type: ignore
     Parameters
     ----------
     polynomial
-        A `Polynomial`, or a `PiecewisePolynomial`, without a link.
+        A `Polynomial`, or a `PiecewisePolynomial`, not of a classifier.
 
     Examples
     --------
@@ -137,7 +138,7 @@ class FixedPolynomialRegressor(RegressorMixin, FixedPolynomial):  # type: ignore
     array([7.])
     """
 
-    links = ("identity",)
+    links = ("identity", *TARGET_LINKS)
 
     def predict(self, X: Any) -> FloatArray:
         """Predict: (n,), or (n, n_outputs)."""

@@ -117,7 +117,7 @@ def ale(poly: Formula, X: Any, feature: int | str, *, bins: int | Any = 40) -> A
     _check_filled(edges, counts)
     steps = _steps(form, rows[inside], place, edges, bin_of)
     return AccumulatedEffects(
-        form.players[player], poly.output_names, edges, _centred(steps, counts), counts
+        form.players[player], poly.outputs.scale_names, edges, _centred(steps, counts), counts
     )
 
 

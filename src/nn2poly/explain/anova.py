@@ -110,7 +110,7 @@ class Anova:
             "features",
             names,
             deviations,
-            self.poly.output_names,
+            self.poly.outputs.scale_names,
             n=n,
             output=output,
             heading="deviation",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,14 @@ from nn2poly.explain.enclosures import (
     rounding_slack,
     witnesses,
 )
-from nn2poly.explain.region_bounds import RegionBox, jumps, region_boxes
+from nn2poly.explain.level_switches import level_switches
+from nn2poly.explain.region_bounds import (
+    RegionBox,
+    factors_of,
+    jumps,
+    level_boxes,
+    region_boxes,
+)
 from nn2poly.explain.summaries import how_many, shown
 from nn2poly.explain.written import plain
 from nn2poly.formula.piecewise import PiecewisePolynomial
@@ -133,7 +140,9 @@ class Monotonicity:
 def bounds(poly: Formula, box: Any = None, *, data: Any = None, splits: int = 0) -> Bounds:
     """Bound every raw output over a box; never too narrow, not always tight.
 
-    With regions: over the part of the box in each of them, all taken together.
+    With regions: over the part of the box in each of them, all taken together. A factor shows one
+    of its levels at a time; with more than 256 combinations of levels, the factors of most levels
+    count as if their levels were numbers between 0 and 1, which is cautious.
 
     Parameters
     ----------
@@ -161,10 +170,11 @@ def bounds(poly: Formula, box: Any = None, *, data: Any = None, splits: int = 0)
     """
     box_low, box_high = read_box(poly, box, data)
     cuts = _cuts(splits)
-    found = [_enclosed(part, cuts) for part in region_boxes(poly, box_low, box_high)]
+    parts = region_boxes(poly, box_low, box_high)
+    found = [_enclosed(box, cuts) for part in parts for box in level_boxes(part)]
     bottom = np.min([low for low, _ in found], axis=0)
     top = np.max([high for _, high in found], axis=0)
-    return Bounds(bottom, top, poly.output_names, (box_low, box_high))
+    return Bounds(bottom, top, poly.outputs.scale_names, (box_low, box_high))
 
 
 def _enclosed(part: RegionBox, cuts: int) -> tuple[FloatArray, FloatArray]:
@@ -190,9 +200,11 @@ def monotonicity(
     The slope is a polynomial, and is bounded over the box. For polynomials of order 2 slopes
     are linear and the answer is certain, unless rounding decides; slopes below rounding error
     count as zero.
-    Binary features count as if every value between were possible, which is cautious. With
-    regions, a direction holds in each of them and across their borders, jumps included; where
-    levels of a factor decide the region, the direction of a level stays undecided.
+    Binary features count as if every value between were possible, which is cautious. A factor
+    shows one of its levels, see `bounds`; the direction of a level is that of showing it instead
+    of any other, and its slope what that changes. With regions, a direction holds in each of them
+    and across their borders, jumps included; where levels of a factor decide the region, the
+    direction of a level stays undecided.
 
     Parameters
     ----------
@@ -213,14 +225,27 @@ def monotonicity(
     ['neither', 'neither']
     """
     cuts, boxes = _cuts(splits), region_boxes(poly, *read_box(poly, box, data))
-    found = [_directions(part, cuts) for part in boxes]
+    found = [_of_columns(part, cuts) for part in boxes]
     bottom = np.min([part.low for part in found], axis=0)
     top = np.max([part.high for part in found], axis=0)
     words = found[0].directions
     if isinstance(poly, PiecewisePolynomial):
         steps = [jumps(poly, boxes, j) for j in range(poly.n_features)]
         words = _joined(found, *(np.array(side) for side in zip(*steps, strict=True)))
-    return Monotonicity(words, bottom, top, poly.feature_names, poly.output_names)
+    return Monotonicity(words, bottom, top, poly.feature_names, poly.outputs.scale_names)
+
+
+def _of_columns(part: RegionBox, cuts: int) -> Monotonicity:
+    """Judge every slope over the possible levels of all factors, and the switches of levels."""
+    found = [_directions(box, cuts) for box in level_boxes(part)]
+    none = np.zeros_like(found[0].low)
+    low = np.min([one.low for one in found], axis=0)
+    high = np.max([one.high for one in found], axis=0)
+    words = found[0].directions if len(found) == 1 else _joined(found, none, none)
+    for places in factors_of(part.polynomial.inputs):
+        for level, (word, least, most) in level_switches(part, places).items():
+            words[level], low[level], high[level] = word, least, most
+    return replace(found[0], directions=words, low=low, high=high)
 
 
 def _directions(part: RegionBox, cuts: int) -> Monotonicity:
@@ -239,9 +264,8 @@ def _directions(part: RegionBox, cuts: int) -> Monotonicity:
         for j, (s, k) in enumerate(zip(slacks, known, strict=True))
     ]
     words, bottom, top = zip(*found, strict=True)
-    return Monotonicity(
-        np.array(words), np.array(bottom), np.array(top), poly.feature_names, poly.output_names
-    )
+    names = (poly.feature_names, poly.outputs.scale_names)
+    return Monotonicity(np.array(words), np.array(bottom), np.array(top), *names)
 
 
 def _joined(parts: list[Monotonicity], least: FloatArray, most: FloatArray) -> npt.NDArray[np.str_]:

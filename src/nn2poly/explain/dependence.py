@@ -32,16 +32,16 @@ class PartialDependence:
     Parameters
     ----------
     polynomial
-        The partial dependence itself, a formula in these features alone.
+        The partial dependence itself, a formula in these features alone; None behind a link.
     grid
         One array (g_i,) per feature, in raw units.
     values
-        Array (g_1, …, g_m, n_outputs), raw outputs.
+        Array (g_1, …, g_m, n_outputs), raw outputs or what was asked for.
     feature_names, output_names
         These features, and the outputs.
     """
 
-    polynomial: Polynomial | Separable
+    polynomial: Polynomial | Separable | None
     grid: tuple[FloatArray, ...]
     values: FloatArray
     feature_names: tuple[str, ...]
@@ -101,6 +101,7 @@ def partial_dependence(
     *,
     grid: int | Any = 100,
     percentiles: tuple[float, float] = PERCENTILES,
+    kind: str = "raw",
 ) -> PartialDependence:
     """Average the prediction over the data as a function of one or a few features.
 
@@ -123,6 +124,10 @@ def partial_dependence(
         than that takes these), or the points themselves: an array, or one per feature.
     percentiles
         Ends of the grid as quantiles of each feature.
+    kind
+        The scale: ``"raw"`` outputs, before the link; of a classifier ``"probability"``, of a
+        target with a link ``"target"``, averaged row by row: the average of a curve is not the
+        curve of an average.
 
     Returns
     -------
@@ -143,15 +148,39 @@ def partial_dependence(
     form = separable(poly)
     players = choose_players(form, features)
     axes = read_axes(form, rows, players, grid, percentiles)
-    average = cofactors(form, players).average(rows)
-    values = average.predict(placed(rows, axes))
+    columns = [j for axis in axes for j in axis.columns]
+    formula, points = None, placed(rows, axes)
+    if poly.outputs.check_scale(kind) == "raw":
+        average = cofactors(form, players).average(rows)
+        values, formula = average.predict(points), as_polynomial(average, poly, columns)
+    else:
+        values = average_answers(poly, rows, columns, points[:, columns], kind)
     return PartialDependence(
-        as_polynomial(average, poly, [j for axis in axes for j in axis.columns]),
+        formula,
         tuple(axis.points for axis in axes),
         values.reshape(*(len(axis.points) for axis in axes), -1),
         tuple(axis.name for axis in axes),
-        poly.output_names,
+        poly.outputs.names_on(kind),
     )
+
+
+def average_answers(
+    poly: Formula, rows: FloatArray, columns: Sequence[int], settings: FloatArray, kind: str
+) -> FloatArray:
+    """Average outputs on a scale over rows (n, p) with columns set to each setting (g, m): (g, k).
+
+    Examples
+    --------
+    >>> poly = Polynomial([[0.0], [1.0]], 1, ["t"], link="log")
+    >>> average_answers(poly, np.zeros((3, 1)), [0], np.array([[0.0], [1.0]]), "target").round(3)
+    array([[1.   ],
+           [2.718]])
+    """
+    moved, made = rows.copy(), []
+    for values in settings:
+        moved[:, list(columns)] = values
+        made.append(poly.outputs.on_scale(poly.raw_outputs(moved), kind).mean(axis=0))
+    return np.array(made)
 
 
 def ice(
@@ -161,6 +190,7 @@ def ice(
     *,
     grid: int | Any = 100,
     percentiles: tuple[float, float] = PERCENTILES,
+    kind: str = "raw",
 ) -> IndividualCurves:
     """Follow the prediction of every row as one feature moves (Goldstein et al. 2015).
 
@@ -174,7 +204,7 @@ def ice(
         Array, data frame or stream (n, p) in raw units: the rows to follow, all of them.
     feature
         Index or name.
-    grid, percentiles
+    grid, percentiles, kind
         As in `partial_dependence`.
 
     Returns
@@ -190,6 +220,7 @@ def ice(
            [0., 4.]])
     """
     rows = checked_rows(poly, X)
+    scale = poly.outputs.check_scale(kind)
     warn_mixed(poly)
     form = separable(poly)
     players = choose_players(form, [feature])
@@ -205,4 +236,6 @@ def ice(
     products = parts.at(placed(rows, [axis]))
     outputs = [parts.cofactor(place).predict(rows) for place in range(len(products))]
     values = np.matmul(products.T, np.stack(outputs, axis=1))
-    return IndividualCurves(axis.name, poly.output_names, axis.points, values, rows)
+    flat = poly.outputs.on_scale(values.reshape(-1, values.shape[2]), scale)
+    names = poly.outputs.names_on(scale)
+    return IndividualCurves(axis.name, names, axis.points, flat.reshape(values.shape), rows)

@@ -155,7 +155,7 @@ def marginal_effects(
     values = slopes(form, rows)
     for group in groups:
         _fill_group(form, rows, group, levels, values, kinds)
-    return MarginalEffects(values, poly.feature_names, poly.output_names, tuple(kinds), rows)
+    return MarginalEffects(values, poly.feature_names, poly.outputs.scale_names, tuple(kinds), rows)
 
 
 def _fill_group(

@@ -103,7 +103,7 @@ class Ensemble:
         low, high = (f(axis=0)[:, column] for f in (self.coefficients.min, self.coefficients.max))
         rows = tuple(
             (
-                term_name(terms[i], poly.feature_names),
+                term_name(terms[i], poly.inputs.entry_names),
                 len(terms[i]),
                 *(float(a[i]) for a in (mean, std, low, high, stable)),
             )
@@ -111,7 +111,7 @@ class Ensemble:
         )
         return Table(
             f"Coefficients of {len(self.coefficients)} polynomials, "
-            f"output {poly.output_names[column]}",
+            f"output {poly.outputs.scale_names[column]}",
             ("term", "order", "mean", "sd", "lowest", "highest", "same sign"),
             rows,
         )

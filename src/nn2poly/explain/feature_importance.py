@@ -61,6 +61,6 @@ def importance(poly: Formula, X: Any) -> Table:
         "feature",
         form.players,
         np.sqrt(player_variances(every, rows)),
-        poly.output_names,
+        poly.outputs.scale_names,
         heading="deviation",
     )

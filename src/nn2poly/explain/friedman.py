@@ -144,7 +144,7 @@ def friedman_h(poly: Formula, X: Any) -> FriedmanH:
         np.sqrt(interaction),
         _root_ratio(overall, np.broadcast_to(variance, overall.shape), floor),
         form.players,
-        poly.output_names,
+        poly.outputs.scale_names,
     )
 
 

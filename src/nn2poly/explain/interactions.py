@@ -193,5 +193,5 @@ def interactions(
         largest,
         player_values(form, rows),
         form.players,
-        poly.output_names,
+        poly.outputs.scale_names,
     )

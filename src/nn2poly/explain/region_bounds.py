@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +14,10 @@ from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.region_tree import Path, paths, question
+from nn2poly.inputs import Inputs
+
+# A level is on within a box that ends so near to it.
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +36,64 @@ class RegionBox:
     polynomial: Polynomial
     low: FloatArray
     high: FloatArray
+    path: Path = ()
+
+    def at_level(self, places: Sequence[int], level: int) -> RegionBox:
+        """Give the part of the box with one level of a factor on, and its others off."""
+        off, on = self.polynomial.inputs.ends()
+        low, high = self.low.copy(), self.high.copy()
+        for place in places:
+            low[place] = high[place] = on[place] if place == level else off[place]
+        return replace(self, low=low, high=high)
+
+    def levels(self, places: Sequence[int]) -> list[int]:
+        """List the levels of a factor, by their features, that the box and the region hold."""
+        inside = []
+        for level in places:
+            part, chosen = self.at_level(places, level), list(places)
+            held = np.all(part.low[chosen] >= self.low[chosen] - TOLERANCE)
+            if held and np.all(part.high[chosen] <= self.high[chosen] + TOLERANCE):
+                inside += [level] if part._in_region(chosen) else []
+        return inside
+
+    def _in_region(self, places: Sequence[int]) -> bool:
+        """Say that a box with one level of a factor on answers what the region asks about it."""
+        for split, left in self.path:
+            asked = question(split, self.polynomial.inputs)
+            asked = asked if left else asked.opposite
+            if set(asked.features) <= set(places):
+                reached = any(self.low[feature] >= at for feature, at in asked.parts)
+                if reached != asked.reached:
+                    return False
+        return True
+
+
+def factors_of(inputs: Inputs) -> list[tuple[int, ...]]:
+    """List the features of each factor, those of fewest levels first."""
+    pairs = zip(inputs.columns, inputs.places, strict=True)
+    found = [places for column, places in pairs if column.kind == "factor"]
+    return sorted(found, key=len)
+
+
+def level_boxes(part: RegionBox, *, but: Sequence[int] = (), most: int = 256) -> list[RegionBox]:
+    """Cut a box so that each factor shows one level: rows with two, or none, do not exist.
+
+    Parameters
+    ----------
+    part
+        The box; one that holds no level of a factor is left as it is there.
+    but
+        The features of a factor that is left as it is.
+    most
+        Boxes, at most (taste: a second of a formula of 200 terms). Factors with more levels than
+        that leaves room for stay boxes of 0 … 1 for each level, larger, never too small.
+    """
+    boxes = [part]
+    for places in factors_of(part.polynomial.inputs):
+        levels = [] if set(places) == set(but) else part.levels(places)
+        if levels and len(boxes) * len(levels) <= most:
+            boxes = [box.at_level(places, level) for box in boxes for level in levels]
+    return boxes
 
 
 def region_boxes(poly: Formula, low: FloatArray, high: FloatArray) -> list[RegionBox]:
@@ -53,7 +116,7 @@ def region_boxes(poly: Formula, low: FloatArray, high: FloatArray) -> list[Regio
         first, last = np.maximum(low, sides[0]), np.minimum(high, sides[1])
         # The upper end does not belong to a region.
         if np.all(first <= last) and not np.any(low >= sides[1]):
-            found.append(RegionBox(poly.polynomials[number], first, last))
+            found.append(RegionBox(poly.polynomials[number], first, last, path))
     return found
 
 

@@ -180,7 +180,7 @@ def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> Sha
         outputs = network.predict(rows).reshape(len(rows), -1)
         residual = outputs - base - values.sum(axis=1)
     data = player_values(form, rows)
-    return ShapleyValues(values, base, data, form.players, poly.output_names, residual)
+    return ShapleyValues(values, base, data, form.players, poly.outputs.scale_names, residual)
 
 
 def _values(

@@ -10,6 +10,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.formula.largest import largest
 from nn2poly.formula.term_names import output_index
 from nn2poly.tables import Table
+from nn2poly.target_links import is_linked_name
 
 Kind = TypeVar("Kind")
 # More outputs than this are summed up in one column: a line holds no more (taste).
@@ -107,4 +108,6 @@ def ranked_table(
         notes.append(f"the largest {len(order):,} of {len(names):,}")
     if len(output_names) > MAX_COLUMNS:
         notes.append(f"mean over {len(output_names):,} outputs")
+    if len(output_names) == 1 and is_linked_name(output_names[0]):
+        notes.append(f"of {output_names[0]}, before the link")
     return Table(title, columns, tuple(rows), note="; ".join(notes))

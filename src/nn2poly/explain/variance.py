@@ -209,7 +209,7 @@ def sobol(poly: Formula, X: Any, *, joint: bool = False) -> VarianceShares:
         variance,
         joint,
         effects.feature_names,
-        poly.output_names,
+        poly.outputs.scale_names,
         independent / np.where(real > floor, real, np.nan),
     )
 

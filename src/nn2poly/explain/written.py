@@ -55,7 +55,8 @@ def recentred(poly: Formula, rows: FloatArray) -> Formula:
 
 def evaluate(poly: Formula, rows: FloatArray) -> FloatArray:
     """Compute the raw outputs, always (n, n_outputs)."""
-    return poly.predict(rows).reshape(len(rows), len(poly.output_names))
+    poly.inputs.warn_outside(rows)
+    return poly.raw_outputs(rows)
 
 
 def plain(poly: Polynomial) -> Polynomial:

@@ -163,7 +163,7 @@ _JAVASCRIPT = _Language(
 )
 
 
-def c(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
+def c(poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
     """Write each output as a C99 function.
 
     ``double predict_<output>(const double *x)`` is pure, needs no header or library (but where
@@ -177,8 +177,8 @@ def c(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
     poly
         The polynomial.
     kind
-        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` (functions
-        ``probability_<output>``) or ``"label"``.
+        ``"predict"``: what `predict` gives; ``"raw"``: before the link; of a classifier also
+        ``"probability"`` (functions ``probability_<output>``) or ``"label"``.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def c(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
     return _functions(poly, kind, _C)
 
 
-def javascript(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
+def javascript(poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
     """Write each output as a JavaScript function.
 
     ``predict_<output>(x)`` takes one array (plain or typed) with the columns in their order;
@@ -219,8 +219,8 @@ def javascript(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
     poly
         The polynomial.
     kind
-        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` (functions
-        ``probability_<output>``) or ``"label"``.
+        ``"predict"``: what `predict` gives; ``"raw"``: before the link; of a classifier also
+        ``"probability"`` (functions ``probability_<output>``) or ``"label"``.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def _functions(poly: Explicit, kind: str, language: _Language) -> dict[str, str]
     chosen, table = check_kind(kind, poly.outputs), raw_table(poly.inputs)
     results, outputs = result_names(poly.outputs, chosen), dict(outputs_of(poly))
     functions = function_names(poly, results, chosen)
-    alone = chosen == "raw" or poly.link == "sigmoid"
+    alone = chosen in ("raw", "target") or poly.link == "sigmoid"
     written = list(outputs.values())
     return {
         name: _function(
@@ -326,11 +326,10 @@ def _behind(
         one = _branches(written, language.notation, names.__getitem__, raw.__getitem__, 0)
         start = f"{language.constant} y{k} =" if isinstance(written, End) else f"y{k} ="
         lines += [line.replace("return ", f"{start} ", 1) for line in one]
-    if len(picked) < outputs.count:  # one of several labels, each by itself
+    if outputs.is_classifier and len(picked) < outputs.count:  # one of several labels, by itself
         outputs = replace(outputs, names=outputs.names[:1], classes=(0, 1))
     ending = language.last(poly)
-    wanted = ending.labels if kind == "label" else ending.probabilities
-    texts = wanted(outputs, [f"y{k}" for k in range(len(picked))])
+    texts = ending.behind(outputs, [f"y{k}" for k in range(len(picked))], kind)
     return [*lines, f"return {texts[number if len(texts) > 1 else 0]};"]
 
 

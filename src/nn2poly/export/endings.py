@@ -1,4 +1,4 @@
-"""What comes behind raw outputs: probabilities and labels, as expressions of any infix language."""
+"""What comes behind raw outputs: targets, probabilities, labels, in any infix language."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 
 from nn2poly.arguments import check_choice
 from nn2poly.errors import InvalidInputError
-from nn2poly.export.writing import Notation
+from nn2poly.export.writing import Notation, spelling_of
+from nn2poly.inputs.functions import Log
 from nn2poly.outputs import Outputs
+from nn2poly.target_links import TARGET_LINKS
 
-KINDS = ("raw", "probability", "label")
+KINDS = ("predict", "raw", "probability", "label")
 # Logits are held here before they are exponentiated: exp(709) is the end of doubles.
 MAX_LOGIT = 700.0
 
@@ -43,6 +45,31 @@ class Ending:
     both: str = " && "
     absent: str = ""
     held: bool = True
+
+    def behind(self, outputs: Outputs, raw: Sequence[str], kind: str) -> list[str]:
+        """Spell what is wanted of raw outputs that are spelled like this."""
+        if kind == "target":
+            return [self._target(outputs.link, z) for z in raw]
+        return (self.labels if kind == "label" else self.probabilities)(outputs, raw)
+
+    def _target(self, link: str, z: str) -> str:
+        """Undo the link of a regression."""
+        one, gap = self.notation.number(1.0), self.notation.gap
+        if link == "sqrt":
+            return f"({z}*{z})"
+        if link == "inverse":
+            return f"({one}/{z})"
+        if link == "exp":
+            return self._log(z)
+        grown = self.exp.format(x=z)
+        return f"({grown}{gap}-{gap}{one})" if link == "log1p" else grown
+
+    def _log(self, z: str) -> str:
+        text = spelling_of(Log(), self.notation.language).format(x=z)
+        if not self.absent:
+            return text
+        # Engines stop at the logarithm of a negative number; elsewhere it is missing by itself.
+        return self.notation.cases([(self._compare(z, ">", 0.0), text)], self.absent)
 
     def probabilities(self, outputs: Outputs, raw: Sequence[str]) -> list[str]:
         """Spell the probability of each output, of raw outputs that are spelled like this."""
@@ -111,19 +138,23 @@ class Ending:
 
 
 def check_kind(kind: str, outputs: Outputs) -> str:
-    """Refuse probabilities and labels of a regression.
+    """Give what is written: ``"raw"``, ``"target"`` behind a link, ``"probability"``, ``"label"``.
+
+    Probabilities and labels of a regression are refused.
 
     Examples
     --------
-    >>> check_kind("raw", Outputs(("y",)))
-    'raw'
+    >>> check_kind("predict", Outputs(("y",))), check_kind("predict", Outputs(("y",), link="log"))
+    ('raw', 'target')
     """
     chosen = check_choice(kind, KINDS, name="kind")
-    if chosen != "raw" and outputs.link == "identity":
+    if chosen == "predict":
+        return "target" if outputs.link in TARGET_LINKS else "raw"
+    if chosen != "raw" and not outputs.is_classifier:
         raise InvalidInputError(
             "A regression has no probabilities and no labels.",
             where="kind",
-            expected="'raw'",
+            expected="'predict' or 'raw'",
             found=repr(kind),
             remedy="leave kind out; or declare the classifier: convert(model, link=…, classes=…)",
         )

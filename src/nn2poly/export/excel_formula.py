@@ -58,7 +58,7 @@ def excel(
     poly: Explicit,
     *,
     cells: Sequence[str] | Mapping[str, str] | None = None,
-    kind: str = "raw",
+    kind: str = "predict",
 ) -> dict[str, str]:
     """Write each output as an Excel formula.
 
@@ -76,7 +76,8 @@ def excel(
         The cell of each column of the table, in order or by name; default A2, B2, C2 …: a sheet
         with the names in row 1. Fill the formula down for more rows.
     kind
-        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` or ``"label"``.
+        ``"predict"``: what `predict` gives; ``"raw"``: before the link; of a classifier also
+        ``"probability"`` or ``"label"``.
 
     Returns
     -------
@@ -123,8 +124,7 @@ def _formulas(poly: Explicit, references: list[str], kind: str) -> dict[str, str
         for name, written in outputs_of(shifted)
     }
     if kind != "raw":
-        wanted = ENDING.labels if kind == "label" else ENDING.probabilities
-        texts = wanted(poly.outputs, [f"({text})" for text in raw.values()])
+        texts = ENDING.behind(poly.outputs, [f"({text})" for text in raw.values()], kind)
         raw = dict(zip(result_names(poly.outputs, kind), texts, strict=True))
     return {name: f"={text}" for name, text in raw.items()}
 

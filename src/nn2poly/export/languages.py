@@ -20,14 +20,14 @@ from nn2poly.formula.piecewise import Explicit
 class Content(Protocol):
     """Writes a whole file."""
 
-    def __call__(self, poly: Explicit, *, kind: str = "raw") -> str | bytes:
+    def __call__(self, poly: Explicit, *, kind: str = "predict") -> str | bytes:
         """Write raw outputs, probabilities or labels."""
 
 
 class Texts(Protocol):
     """Writes one text per output."""
 
-    def __call__(self, poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
+    def __call__(self, poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
         """Write raw outputs, probabilities or labels."""
 
 
@@ -62,14 +62,14 @@ class Language:
 def _joined(outputs: Texts, between: str, suffix: str) -> Language:
     """Make a language whose file is its outputs one after the other."""
 
-    def content(poly: Explicit, *, kind: str = "raw") -> str:
+    def content(poly: Explicit, *, kind: str = "predict") -> str:
         return between.join(outputs(poly, kind=kind).values()).rstrip("\n") + "\n"
 
     return Language(suffix, content, outputs)
 
 
 def _only_raw(kind: str, language: str) -> None:
-    if kind != "raw":
+    if kind not in ("raw", "predict"):
         raise InvalidInputError(
             f"{language} writes raw outputs alone.",
             where="kind",
@@ -79,21 +79,21 @@ def _only_raw(kind: str, language: str) -> None:
         )
 
 
-def _latex(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
+def _latex(poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
     _only_raw(kind, "LaTeX")
     return latex(poly)
 
 
-def _sql_file(poly: Explicit, *, kind: str = "raw") -> str:
+def _sql_file(poly: Explicit, *, kind: str = "predict") -> str:
     return sql_select(poly, "data", kind=kind) + "\n"
 
 
-def _sympy_texts(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
+def _sympy_texts(poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
     _only_raw(kind, "SymPy")
     return {name: str(expression) for name, expression in sympy(poly).items()}
 
 
-def _sympy_lines(poly: Explicit, *, kind: str = "raw") -> str:
+def _sympy_lines(poly: Explicit, *, kind: str = "predict") -> str:
     """Write the outputs under plain names, after remarks on those that stand for others."""
     features, texts = sympy_names(poly), _sympy_texts(poly, kind=kind)
     outputs = dict(zip(identifiers(texts, prefix="y"), texts, strict=True))

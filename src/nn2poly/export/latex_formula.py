@@ -82,7 +82,7 @@ def latex(poly: Explicit, *, digits: int = 4, width: int = 80) -> dict[str, str]
     page = _Page(poly.inputs, digits, width)
     result = {}
     for column, name in enumerate(poly.output_names):
-        body = " \\\\\n".join(_formula_lines(poly, column, symbol(name), page))
+        body = " \\\\\n".join(_formula_lines(poly, column, _of(poly, name), page))
         result[name] = f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
     return result
 
@@ -163,6 +163,13 @@ def _between(name: str, meets: Between, digits: int) -> str:
     if isinf(meets.low):
         return f"{name} < {high}"
     return rf"{name} \ge {low}" if isinf(meets.high) else rf"{low} \le {name} < {high}"
+
+
+def _of(poly: Explicit, name: str) -> str:
+    """Spell what the formula is of: the output, or the function of it that is the link."""
+    spelled = {"log": r"\log({})", "log1p": r"\log(1 + {})", "sqrt": r"\sqrt{{{}}}"}
+    spelled |= {"inverse": r"1 / {}", "exp": r"\exp({})"}
+    return spelled.get(poly.link, "{}").format(symbol(name))
 
 
 def symbol(name: str) -> str:

@@ -9,6 +9,7 @@ from itertools import chain, count
 
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.outputs import Outputs
+from nn2poly.target_links import TARGET_LINKS
 
 LINK_REMARKS = {
     "sigmoid": "Raw output: the probability is 1 / (1 + exp(-output)).",
@@ -86,7 +87,10 @@ def meaning(poly: Explicit, output: str, kind: str = "raw") -> str:
     """
     outputs = poly.outputs
     if kind == "raw":
-        return LINK_REMARKS.get(outputs.link, "")
+        return LINK_REMARKS.get(outputs.link, "") or _of_target(outputs, output)
+    if kind == "target":
+        scale = TARGET_LINKS[outputs.link].text.format(y=output)
+        return f"The target {output!r} itself; the polynomial is of {scale}."
     if kind == "probability":
         return f"Probability of {_spoken(outputs, output)}, from 0 to 1."
     if outputs.link == "softmax" and outputs.cut() is None:
@@ -97,6 +101,15 @@ def meaning(poly: Explicit, output: str, kind: str = "raw") -> str:
     if outputs.threshold is None:
         return f"Label: {yes} where its logit is above {cut or 0:.6g}, else {no}."
     return f"Label: {yes} where its probability is at least {outputs.threshold:.6g}, else {no}."
+
+
+def _of_target(outputs: Outputs, output: str) -> str:
+    """Say what the raw output of a regression with a link is."""
+    link = TARGET_LINKS.get(outputs.link)
+    if link is None:
+        return ""
+    back = link.back_text.format(z="it")
+    return f"Raw output: {link.text.format(y=output)}; {output!r} is {back}."
 
 
 def _spoken(outputs: Outputs, output: str) -> str:

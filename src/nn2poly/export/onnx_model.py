@@ -42,7 +42,7 @@ ML_DOMAIN, ML_OPSET = "ai.onnx.ml", 3
 MAX_BYTES = 2**31 - 2**20
 
 
-def onnx(poly: Explicit, path: str | Path, *, kind: str = "raw") -> Path:
+def onnx(poly: Explicit, path: str | Path, *, kind: str = "predict") -> Path:
     """Write the polynomial as an ONNX model.
 
     Opset 17, double precision: input ``X`` (n, columns of numbers) in raw units, output ``Y``
@@ -89,7 +89,7 @@ def onnx(poly: Explicit, path: str | Path, *, kind: str = "raw") -> Path:
     return Path(path)
 
 
-def onnx_bytes(poly: Explicit, *, kind: str = "raw") -> bytes:
+def onnx_bytes(poly: Explicit, *, kind: str = "predict") -> bytes:
     """Give the content of the file that `onnx` writes.
 
     Examples
@@ -255,6 +255,8 @@ def _ending(graph: _Graph, poly: Explicit, raw: str, kind: str) -> None:
     outputs, double = poly.outputs, graph.helper.TensorProto.DOUBLE
     if kind == "raw":
         graph.apply("Identity", raw, output=OUTPUT)
+    elif kind == "target":
+        _target(graph, outputs.link, raw)
     elif kind == "probability":
         softmax = outputs.link == "softmax"
         chances = graph.apply("Softmax", raw, axis=1) if softmax else graph.apply("Sigmoid", raw)
@@ -273,6 +275,19 @@ def _ending(graph: _Graph, poly: Explicit, raw: str, kind: str) -> None:
         operator = "Greater" if cut is None else "GreaterOrEqual"
         reached = graph.apply(operator, raw, graph.constant([[cut or 0.0]]))
         graph.apply("Cast", reached, output=OUTPUT, to=double)
+
+
+def _target(graph: _Graph, link: str, raw: str) -> None:
+    """Undo the link of a regression."""
+    one = graph.constant([[1.0]])
+    if link == "log1p":
+        graph.apply("Sub", graph.apply("Exp", raw), one, output=OUTPUT)
+    elif link == "sqrt":
+        graph.apply("Mul", raw, raw, output=OUTPUT)
+    elif link == "inverse":
+        graph.apply("Div", one, raw, output=OUTPUT)
+    else:
+        graph.apply({"log": "Exp", "exp": "Log"}[link], raw, output=OUTPUT)
 
 
 def _formula_nodes(graph: _Graph, poly: Explicit, features: str) -> str:

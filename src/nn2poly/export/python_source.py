@@ -54,7 +54,7 @@ def _choose(cases: Sequence[tuple[str, str]], otherwise: str) -> str:
 ENDING = Ending(Notation(repr, str, cases=_choose), "_exp({x})", repr, " & ", absent="None")
 
 
-def python(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
+def python(poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
     """Write each output as the source of a Python function.
 
     ``predict_<output>`` takes one argument per column of the table, in order: numbers (texts for
@@ -69,8 +69,8 @@ def python(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
     poly
         The polynomial.
     kind
-        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` (functions
-        ``probability_<output>``) or ``"label"``.
+        ``"predict"``: what `predict` gives; ``"raw"``: before the link; of a classifier also
+        ``"probability"`` (functions ``probability_<output>``) or ``"label"``.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def _function(
         for argument, column in zip(source.arguments, source.table.columns, strict=True)
         if argument != column.name
     ]
-    alone = source.kind == "raw" or poly.link == "sigmoid"
+    alone = source.kind in ("raw", "target") or poly.link == "sigmoid"
     picked = list(outputs.values())[number : number + 1] if alone else list(outputs.values())
     notation = Notation(repr, source.features.__getitem__, bounds=_bounds)
     nodes = [node for written in picked for node in nodes_of(written)]
@@ -175,15 +175,14 @@ def _results(source: _Source, picked: list[Written], notation: Notation, number:
         return [_result(picked[0], notation)]
     outputs = source.poly.outputs
     raw = [_raw(k) for k in range(len(picked))]
-    lines = ["from numpy import exp as _exp, where as _choose"]
+    lines = ["from numpy import exp as _exp, log as _log, where as _choose"]
     lines += [
         _result(written, notation).replace("return ", f"{name} = ", 1)
         for name, written in zip(raw, picked, strict=True)
     ]
-    if len(raw) < outputs.count:  # one of several labels, each by itself
+    if outputs.is_classifier and len(raw) < outputs.count:  # one of several labels, by itself
         outputs = replace(outputs, names=outputs.names[:1], classes=(0, 1))
-    wanted = ENDING.labels if source.kind == "label" else ENDING.probabilities
-    texts = wanted(outputs, raw)
+    texts = ENDING.behind(outputs, raw, source.kind)
     return [*lines, f"return {texts[number if len(texts) > 1 else 0]}"]
 
 

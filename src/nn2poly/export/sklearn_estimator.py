@@ -49,6 +49,6 @@ def sklearn(poly: Explicit) -> FixedPolynomialRegressor | FixedPolynomialClassif
             remedy="convert the network first: poly = nn2poly.convert(model, data=X)",
         )
     light = replace(poly, layers=()) if isinstance(poly, Polynomial) else poly
-    if poly.link == "identity":
-        return FixedPolynomialRegressor(light)
-    return FixedPolynomialClassifier(light)
+    if poly.outputs.is_classifier:
+        return FixedPolynomialClassifier(light)
+    return FixedPolynomialRegressor(light)

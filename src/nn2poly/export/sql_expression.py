@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.branches import (
@@ -16,10 +18,10 @@ from nn2poly.export.branches import (
 from nn2poly.export.endings import Ending, check_kind, result_names
 from nn2poly.export.horner import check_writable, used_variables
 from nn2poly.export.names import HELD_REMARK, meaning
-from nn2poly.export.raw_table import Source, raw_table
+from nn2poly.export.raw_table import RawTable, Source, raw_table
 from nn2poly.export.writing import Notation, inlined, spelled, write
 from nn2poly.formula.piecewise import Explicit
-from nn2poly.inputs import Hole
+from nn2poly.inputs import Hole, level_text
 
 
 def _number(value: float) -> str:
@@ -46,7 +48,7 @@ INLINE = Ending(COMPACT, "EXP({x})", _text, " AND ", "NULL", held=False)
 BEHIND = Ending(COMPACT, "EXP({x})", _text, " AND ", "NULL")
 
 
-def sql(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
+def sql(poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
     """Write each output as an SQL expression over the columns of the raw table.
 
     Put it into ``SELECT <expression> AS "price" FROM t``; with regions it is a ``CASE WHEN``,
@@ -54,6 +56,7 @@ def sql(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
     (ANSI: DuckDB, PostgreSQL, SQLite, Snowflake, Oracle …); numbers may be of any numeric type,
     not boolean. A factor of text is compared with its levels, ``CASE WHEN "job" = 'clerk'``; a
     hole that an imputer fills is filled (``COALESCE``), and what `predict` refuses is NULL.
+    Levels that are numbers or truths are compared as text, whatever the type of their column.
     Numbers are double precision literals, so that nothing is computed in decimals.
     Centered columns are written out as ``("x"-center)`` wherever they occur, scales are part of
     the numbers; `sql_select` names each column once and is shorter. Brackets nest as deep as the
@@ -65,7 +68,8 @@ def sql(poly: Explicit, *, kind: str = "raw") -> dict[str, str]:
     poly
         The polynomial.
     kind
-        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` or ``"label"``.
+        ``"predict"``: what `predict` gives; ``"raw"``: before the link; of a classifier also
+        ``"probability"`` or ``"label"``.
 
     Returns
     -------
@@ -105,22 +109,47 @@ def _ended(poly: Explicit, raw: dict[str, str], kind: str, ending: Ending) -> di
     if kind == "raw":
         return raw
     texts = [f"({text})" if ending is INLINE else text for text in raw.values()]
-    write_all = ending.probabilities if kind == "probability" else ending.labels
     names = result_names(poly.outputs, kind)
-    return dict(zip(names, write_all(poly.outputs, texts), strict=True))
+    return dict(zip(names, ending.behind(poly.outputs, texts, kind), strict=True))
 
 
 def _features(poly: Explicit, column: Callable[[str], str]) -> list[str]:
     """Spell every feature by the columns of the table."""
     table = raw_table(poly.inputs)
-    return [_feature(source, column(table.columns[source.column].name)) for source in table.sources]
+    coded = _coded(table)
+    return [
+        _feature(source, column(table.columns[source.column].name), source.column in coded)
+        for source in table.sources
+    ]
 
 
-def _feature(source: Source, x: str) -> str:
+def _coded(table: RawTable) -> set[int]:
+    """Find the columns with levels that a table may hold as numbers or truths, not as text."""
+    return {
+        source.column
+        for source in table.sources
+        if any(len(_spellings(text)) > 1 for text in source.texts or ())
+    }
+
+
+def _spellings(level: str) -> tuple[str, ...]:
+    """List the texts that engines make of a level: of a whole number, of a truth.
+
+    Examples
+    --------
+    >>> _spellings("3"), _spellings("True"), _spellings("clerk")
+    (('3', '3.0'), ('True', 'true', '1'), ('clerk',))
+    """
+    if level in ("True", "False"):
+        return level, level.lower(), str(int(level == "True"))
+    return (level, f"{level}.0") if re.fullmatch(r"-?\d+", level) else (level,)
+
+
+def _feature(source: Source, x: str, coded: bool) -> str:
     if source.is_plain:
         return x
     if source.texts is not None:
-        return _level(source, x)
+        return _coded_level(source, x) if coded else _level(source, x)
     code = None if source.hole is None else source.hole.code
     if source.marks:
         if code is None:
@@ -136,6 +165,23 @@ def _filled(hole: Hole | None, x: str) -> str:
     if hole.code is None:
         return f"COALESCE({x},{_literal(hole.fill)})"
     return f"(CASE WHEN {x}={_literal(hole.code)} THEN {_literal(hole.fill)} ELSE {x} END)"
+
+
+def _coded_level(source: Source, x: str) -> str:
+    """Spell a level of a column that may hold numbers or truths: by the texts of these."""
+    known = {*(source.texts or ()), *(source.others or ())}
+
+    def spelled_out(texts: Sequence[str] | None) -> tuple[str, ...] | None:
+        if texts is None:
+            return None
+        pairs = [(text, other) for text in texts for other in _spellings(text)]
+        return tuple(other for text, other in pairs if other == text or other not in known)
+
+    hole = source.hole
+    if hole is not None and isinstance(hole.code, float):
+        hole = replace(hole, code=level_text(hole.code))
+    texts, others = spelled_out(source.texts), spelled_out(source.others)
+    return _level(replace(source, texts=texts, others=others, hole=hole), f"CAST({x} AS VARCHAR)")
 
 
 def _level(source: Source, x: str) -> str:
@@ -178,7 +224,7 @@ def _regions(
     return f"CASE{''.join(cases)}\n{' ' * indent}END"
 
 
-def sql_select(poly: Explicit, table: str, *, kind: str = "raw") -> str:
+def sql_select(poly: Explicit, table: str, *, kind: str = "predict") -> str:
     """Write a whole SELECT that computes all outputs for every row of a table.
 
     Numbers are cast to double precision and standardised once, in a subquery; they may be of
@@ -192,7 +238,8 @@ def sql_select(poly: Explicit, table: str, *, kind: str = "raw") -> str:
     table
         Name of the table or view.
     kind
-        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"`` or ``"label"``.
+        ``"predict"``: what `predict` gives; ``"raw"``: before the link; of a classifier also
+        ``"probability"`` or ``"label"``.
 
     Returns
     -------
@@ -259,11 +306,12 @@ def _cast(name: str) -> str:
 def _cast_features(poly: Explicit) -> list[str]:
     """Spell every feature; numbers are cast, texts are compared as they are."""
     table = raw_table(poly.inputs)
-    return [
-        _feature(source, (_quoted if column.is_text or source.marks else _cast)(column.name))
-        for source in table.sources
-        for column in [table.columns[source.column]]
-    ]
+    coded, found = _coded(table), []
+    for source in table.sources:
+        column = table.columns[source.column]
+        spell = _quoted if column.is_text or source.marks else _cast
+        found.append(_feature(source, spell(column.name), source.column in coded))
+    return found
 
 
 def _quoted(name: str) -> str:

@@ -32,7 +32,7 @@ def sympy(poly: Explicit) -> dict[str, Any]:
     Parameters
     ----------
     poly
-        The polynomial; classifiers give raw outputs, before the link.
+        The polynomial; classifiers give raw outputs, before the link, regressions the target.
 
     Returns
     -------
@@ -67,7 +67,22 @@ def sympy(poly: Explicit) -> dict[str, Any]:
             i: _spelled(library.Symbol(words[i]), coordinates[i], library)
             for i in used_variables(*nodes)
         }
-        return {name: _pieces(tree, own, poly, library) for name, tree in trees.items()}
+        return {
+            name: _behind(_pieces(tree, own, poly, library), poly.link, library)
+            for name, tree in trees.items()
+        }
+
+
+def _behind(raw: Any, link: str, library: Any) -> Any:
+    """Undo the link of a regression."""
+    undo = {
+        "log": library.exp,
+        "log1p": lambda z: library.exp(z) - 1,
+        "sqrt": lambda z: z**2,
+        "inverse": lambda z: 1 / z,
+        "exp": library.log,
+    }
+    return undo[link](raw) if link in undo else raw
 
 
 def sympy_names(poly: Explicit) -> dict[str, str]:

@@ -73,7 +73,7 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     text = " ".join(parts).removeprefix("+ ") or "0"
     rest = poly.n_terms - len(places)
     more = f" + … {rest:,} more" if rest else ""
-    return f"{poly.output_names[output]} = {text}{more}"
+    return f"{poly.outputs.scale_names[output]} = {text}{more}"
 
 
 def _settled(values: FloatArray) -> FloatArray:

@@ -283,7 +283,7 @@ class Polynomial:
     def predict(
         self, X: Any, *, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
     ) -> FloatArray:
-        """Compute the raw outputs (before the link).
+        """Compute the outputs: of a classifier logits (before the link), else the target.
 
         Parameters
         ----------

@@ -34,16 +34,20 @@ class Evaluated(Protocol):
 
 
 def read_rows(inputs: Inputs, X: Any) -> FloatArray:
-    """Read a table to raw features (n, p), and warn once about rows outside the range."""
+    """Read a table to raw features (n, p), and warn about rows that are unlike all others."""
     rows = inputs.read(X)
     inputs.warn_outside(rows)
+    inputs.warn_levels(rows)
     return rows
 
 
 def predict(
     formula: Evaluated, X: Any, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
 ) -> FloatArray:
-    """Compute the raw outputs: array (n,) for one output, (n, n_outputs) for several."""
+    """Compute the outputs: array (n,) for one, (n, n_outputs) for several.
+
+    Of a classifier raw outputs, before the link; else the target.
+    """
     kind = check_precision(dtype)
     rows = None if batch_size is None else check_batch(batch_size)
     width = formula.outputs.count
@@ -52,7 +56,8 @@ def predict(
         work = partial(predict, formula, dtype=kind, batch_size=rows)
         return _over(work, X, one[0] if width == 1 else one)
     raw = formula.raw_outputs(read_rows(formula.inputs, X), kind, rows)
-    return raw[:, 0] if width == 1 else raw
+    found = formula.outputs.predictions(raw)
+    return found[:, 0] if width == 1 else found
 
 
 def predict_proba(formula: Evaluated, X: Any) -> FloatArray:

@@ -98,7 +98,12 @@ class Formula(Protocol):
     def predict(
         self, X: Any, *, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
     ) -> FloatArray:
-        """Compute the raw outputs, before the link."""
+        """Compute the outputs: of a classifier before the link, else the target."""
+
+    def raw_outputs(
+        self, X: FloatArray, dtype: npt.DTypeLike = np.float64, batch_size: int | None = None
+    ) -> FloatArray:
+        """Compute the raw outputs (n, n_outputs), before any link, of raw features (n, p)."""
 
 
 def is_formula(value: object) -> bool:

@@ -32,6 +32,7 @@ from nn2poly.inputs.matrices import (
     frame_columns,
     matching_names,
     outside_range,
+    warn_level,
     warn_outside,
 )
 from nn2poly.inputs.unnamed import one_row, with_text
@@ -46,6 +47,8 @@ from nn2poly.plain import (
 from nn2poly.streams import is_stream
 
 KINDS = ("number", "binary", "factor")
+# Shares of levels sum to 1 but for rounding.
+WHOLE = 1e-6
 Range = tuple[float, float]
 
 
@@ -484,6 +487,22 @@ class Inputs:
         if self.low is not None and self.high is not None:
             held = self.with_bounds
             warn_outside(features, self.low, self.high, self.feature_names, held=held)
+
+    def warn_levels(self, features: FloatArray) -> None:
+        """Warn about rows of features (n, p) that do not show one level of a factor.
+
+        Text always is one level; 0/1 columns of an array may say none, or two. Shares of levels
+        that sum to 1 are a mean of rows.
+        """
+        off, on = self.ends()
+        pairs = zip(self.columns, self.places, strict=True)
+        for column, places in ((c, list(p)) for c, p in pairs if c.kind == "factor"):
+            shares = (features[:, places] - off[places]) / (on[places] - off[places])
+            shown = (shares != 0.0).sum(axis=1)
+            whole = np.abs(shares.sum(axis=1) - 1.0) <= WHOLE
+            wrong = np.flatnonzero((shown != 1) & ~whole & ~np.isnan(shares).any(axis=1))
+            if len(wrong):
+                warn_level(column.name, wrong, len(features), int(shown[wrong[0]]))
 
     # ---- the same inputs, but for … ----
 

@@ -229,6 +229,53 @@ class Log1p(Function):
 
 
 @dataclass(frozen=True)
+class Sqrt(Function):
+    """The square root of a number that is not negative.
+
+    Examples
+    --------
+    >>> Sqrt().values(np.array([-5.0, 9.0])), Sqrt().text("area")
+    (array([0., 3.]), 'sqrt(area)')
+    """
+
+    low: float = 0.0
+
+    kind: ClassVar[str] = "sqrt"
+    words: ClassVar[str] = "its square root"
+    onnx: ClassVar[str] = "Sqrt"
+    setup: ClassVar[Mapping[str, str]] = {
+        "python": "from numpy import sqrt as _sqrt",
+        "c": "#include <math.h>",
+    }
+    spelling: ClassVar[Mapping[str, str]] = {
+        "python": "_sqrt({x})",
+        "c": "sqrt({x})",
+        "javascript": "Math.sqrt({x})",
+        "sql": "SQRT({x})",
+        "excel": "SQRT({x})",
+        "latex": r"\sqrt{{{x}}}",
+        "sympy": "sqrt",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_low(self.low, -float_info.min, "sqrt")
+
+    def curve(self, x: FloatArray) -> FloatArray:
+        """Take the square root."""
+        return np.sqrt(x)
+
+    def curve_slopes(self, x: FloatArray) -> FloatArray:
+        """Give 1 / (2 sqrt(x)), which has no end at 0."""
+        with np.errstate(divide="ignore"):
+            return 0.5 / np.sqrt(x)
+
+    def text(self, name: str) -> str:
+        """Write sqrt(name)."""
+        return f"sqrt({name})"
+
+
+@dataclass(frozen=True)
 class Rank(Function):
     """The share of a sample below a value, linear between the points of a small table.
 
@@ -325,7 +372,7 @@ def _bad_table(expected: str, found: str) -> InvalidInputError:
 
 
 IDENTITY = Identity()
-FUNCTIONS: dict[str, type[Function]] = {cls.kind: cls for cls in (Identity, Log, Log1p, Rank)}
+FUNCTIONS: dict[str, type[Function]] = {cls.kind: cls for cls in (Identity, Log, Log1p, Sqrt, Rank)}
 
 
 def function_from(data: Any) -> Function:

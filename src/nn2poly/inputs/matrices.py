@@ -191,6 +191,17 @@ def warn_outside(
     )
 
 
+def warn_level(name: str, rows: NDArray[np.intp], n_rows: int, shown: int) -> None:
+    """Warn about rows (by number) that show no level of a factor, or several."""
+    found = "no level" if shown == 0 else f"{shown} levels"
+    count = f"{len(rows):,} of {plural(n_rows, 'row')}"
+    warn_user(
+        f"{count} (the first is row {rows[0]}) do not show one level of {name!r}: {found} there. "
+        "No such row was seen in the conversion, and what the formula gives for it means little.",
+        OutsideRangeWarning,
+    )
+
+
 def _there(held: Sequence[bool]) -> str:
     """Say what happens outside, in columns that are held or not."""
     if all(held):

@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.errors import InvalidInputError, NN2PolyError, UnsupportedModelError
+from nn2poly.errors import (
+    InvalidInputError,
+    NN2PolyError,
+    OutsideRangeWarning,
+    UnsupportedModelError,
+    warn_user,
+)
 from nn2poly.network.network import Network
 from nn2poly.network.readers import reader_of
 from nn2poly.outputs import Outputs
@@ -25,6 +31,9 @@ ASKED = ("keras", "onnx", "sklearn", "torch")
 # Outputs may differ by so much of their deviation and of their size: what single precision leaves
 # of a deep network is a tenth of that. In half precision by so many units in the last place.
 OF_DEVIATION, OF_SIZE, HALF_UNITS = 1e-3, 1e-4, 16.0
+# So many spreads from where a step was fitted, a column is another one: a median is within one
+# deviation of the mean.
+FAR = 10.0
 
 
 def check_reading(network: Network, model: Any, table: Any = None) -> None:
@@ -66,6 +75,28 @@ def check_reading(network: Network, model: Any, table: Any = None) -> None:
         _compare(network, type(model).__name__, X, found)
 
 
+def notice_raw(network: Network, model: Any, after: str, X: FloatArray) -> None:
+    """Warn about rows X (n, p) that look like raw data where those after a step belong."""
+    place = import_module("nn2poly.network.readers.sklearn").place_after(model, after)
+    if place is None or len(place[0]) != X.shape[1] or not len(X):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about columns that are empty
+        middle = np.nanmedian(X, axis=0)
+    far = np.flatnonzero(np.abs(middle - place[0]) > FAR * np.maximum(place[1], 1e-300))
+    if not len(far):
+        return
+    j = int(far[0])
+    names = network.inputs.feature_names
+    others = f" ({len(far)} columns in all are far off)" if len(far) > 1 else ""
+    warn_user(
+        f"The column {names[j]!r} lies around {middle[j]:.4g}, while the model expects values "
+        f"around {place[0][j]:.4g} ± {place[1][j]:.2g} after the step {after!r}{others}: these "
+        "look like raw data; pass what the step gives, model[:…].transform(X).",
+        OutsideRangeWarning,
+    )
+
+
 def _complete(table: Any, network: Network) -> tuple[Any, FloatArray]:
     """Give the rows without holes that nothing fills, as they are and as features (n, p).
 
@@ -87,6 +118,9 @@ def _drawn(network: Network) -> FloatArray:
     X = network.center + network.scale * rng.normal(size=(DRAWN, network.n_features))
     for places in network.inputs.indicators():
         X[:, list(places)] = np.eye(len(places))[rng.integers(len(places), size=DRAWN)]
+    for j, coordinate in enumerate(network.inputs.coordinates):
+        if not coordinate.is_affine:  # what goes through a function is positive as a rule
+            X[:, j] = rng.uniform(0.5, 2.0, size=DRAWN)
     return np.asarray(X, dtype=np.float64)
 
 
@@ -124,8 +158,8 @@ def _numbers(found: Any) -> tuple[FloatArray, float]:
 
 def _forms(raw: FloatArray, outputs: Outputs) -> list[FloatArray]:
     """List what a model with these raw outputs may give out."""
-    if outputs.link == "identity":
-        return [raw]
+    if not outputs.is_classifier:
+        return [raw, outputs.predictions(raw)]
     chances = outputs.probabilities(raw)
     single = chances[:, 1:] if raw.shape[1] == 1 else chances
     with np.errstate(divide="ignore"):

@@ -16,6 +16,7 @@ from nn2poly.inputs.forms import TableForm
 from nn2poly.network.asking import asking_function, read_answer
 from nn2poly.network.network import Network
 from nn2poly.outputs import Outputs, output_names
+from nn2poly.target_links import TARGET_LINKS
 
 # Rows of one call: enough for a model to work at its speed (taste).
 BATCH_ROWS = 16_384
@@ -130,6 +131,8 @@ class Oracle:
     def _raw(self, answer: FloatArray) -> FloatArray:
         if self.gives_probabilities:
             answer = before_link(answer, self.link)
+        elif self.link in TARGET_LINKS:
+            answer = _linked(answer, self.link)
         if answer.shape[1] == self.n_outputs:
             return answer
         raise InvalidInputError(
@@ -167,6 +170,22 @@ def before_link(answer: FloatArray, link: str) -> FloatArray:
     return np.asarray(np.log(chosen) - np.log1p(-chosen))
 
 
+def _linked(answer: FloatArray, link: str) -> FloatArray:
+    """Apply the link to targets (n, k) that a function gives."""
+    with np.errstate(all="ignore"):
+        raw = np.asarray(TARGET_LINKS[link].forth(answer))
+    bad = np.flatnonzero(~np.isfinite(raw).all(axis=1))
+    if bad.size:
+        raise InvalidInputError(
+            "The link does not fit what the function gives.",
+            where="link",
+            expected=f"outputs of which {TARGET_LINKS[link].text.format(y='y')} is a number",
+            found=f"{answer[bad[0]].tolist()} for one of {len(answer):,} rows",
+            remedy="choose another link, or none",
+        )
+    return raw
+
+
 def is_pair(answer: FloatArray) -> bool:
     """Say whether outputs (n, 2) are the probabilities of no and yes."""
     return answer.shape[1] == 2 and bool(np.allclose(answer.sum(axis=1), 1.0, atol=1e-4))
@@ -194,8 +213,8 @@ def oracle_of(
     """
     asked = asking_function(function)
     answer = read_answer(asked, form.make(example), len(example))
-    if link in (None, "identity"):
-        outputs = Outputs.of(answer.names, answer.values.shape[1], classes)
+    if link in (None, "identity", *TARGET_LINKS):
+        outputs = Outputs.of(answer.names, answer.values.shape[1], classes, link or "identity")
         return Oracle(asked, form, inputs, outputs)
     chosen = str(link)
     chances = are_probabilities(answer.values, chosen)

@@ -17,7 +17,8 @@ from nn2poly.formula.largest import largest
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_single
-from nn2poly.plots.column_bars import draw_columns
+from nn2poly.plots.column_bars import draw_columns, draw_groups
+from nn2poly.plots.column_terms import has_factors
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import output_label, term_labels
 from nn2poly.plots.layout import (
@@ -75,7 +76,9 @@ def importance(
         deviation over the members (of a sample, with m - 1) to either side; a term that a
         polynomial lacks counts as zero. All are put in the coordinates of the first. Of a
         formula with regions the bars are those of its columns, by `explain.importance`: how
-        far the outputs move with each, whatever the region. This needs X.
+        far the outputs move with each, whatever the region. This needs X. Where columns have
+        levels, the terms of all levels of a factor are one bar, ``job`` or ``age · job``:
+        what single levels do is a matter of how they are coded.
     n
         How many terms; those that do not matter at all are left out.
     output
@@ -109,6 +112,8 @@ def importance(
     count = check_count(n, where="n")
     if isinstance(poly, PiecewisePolynomial):
         return draw_columns(poly, count, output=output, X=X, intercept=intercept, ax=ax)
+    if isinstance(poly, Polynomial) and has_factors(poly):
+        return draw_groups(poly, count, output=output, X=X, intercept=intercept, ax=ax)
     sizes = _measure(poly, X, intercept=intercept)
     outputs = chosen_outputs(output, sizes.poly.output_names)
     chosen = [_largest(sizes, k, count) for k in outputs]

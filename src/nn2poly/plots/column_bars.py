@@ -1,4 +1,4 @@
-"""The bars of `importance` for a formula with regions: one per column."""
+"""The bars of `importance` by column: for a formula with regions, or with factors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nn2poly.errors import InvalidInputError
-from nn2poly.formula.piecewise import PiecewisePolynomial
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.plots.column_terms import group_sizes
 from nn2poly.plots.column_values import column_moves
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import axis_labels, output_label
@@ -23,7 +25,7 @@ from nn2poly.plots.layout import (
     tidy,
 )
 from nn2poly.plots.style import BLUE
-from nn2poly.plots.units import chosen_outputs
+from nn2poly.plots.units import chosen_outputs, read_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +50,24 @@ def draw_columns(
             remedy="draw the terms of one region: poly.regions[0].polynomial",
         )
     moves = column_moves(poly, X, remedy="pass X=…, the rows over which outputs move")
+    text = "standard deviation of what\nmoves with the column, over X"
+    return _draw_all(poly, moves, n, output, text, ax)
+
+
+def draw_groups(
+    poly: Polynomial, n: int, *, output: int | str | None, X: Any, intercept: bool, ax: Any
+) -> Axes | Panels:
+    """Draw the n groups of terms that matter most, all levels of a factor as one."""
+    sizes, text = group_sizes(poly, None if X is None else read_rows(poly, X))
+    if intercept and poly.terms.ends[1]:
+        sizes["intercept"] = np.abs(poly.coefficients[0])
+    return _draw_all(poly, sizes, n, output, text, ax)
+
+
+def _draw_all(
+    poly: Explicit, moves: dict[str, Any], n: int, output: int | str | None, text: str, ax: Any
+) -> Axes | Panels:
+    """Draw one panel for each output."""
     outputs = chosen_outputs(output, poly.output_names)
     chosen = [_largest({name: float(v[k]) for name, v in moves.items()}, n) for k in outputs]
     heights = [rows_height(axis_labels([*sizes], lines=3)) for sizes in chosen]
@@ -55,7 +75,6 @@ def draw_columns(
     several = poly.n_outputs > 1 or poly.link != "identity"
     for panel, k, sizes in zip(axes, outputs, chosen, strict=True):
         _draw(panel, sizes, own=ax is None)
-        text = "standard deviation of what\nmoves with the column, over X"
         describe(panel, x=text, title=output_label(poly, k) if several else "")
     warn_below(axes, poly)
     return result(axes)

@@ -34,6 +34,7 @@ def diagonal(
     X: Any,
     *,
     output: int | str | None = None,
+    after: str | None = None,
     ax: Any = None,
 ) -> Axes | Panels:
     """Draw what the polynomial says against what the network says, with R² and the identity.
@@ -52,6 +53,9 @@ def diagonal(
         From 2,000 rows on, shades count the rows (darker: more, on a log scale).
     output
         Index or name of one output; None draws all, one panel each.
+    after
+        Of a pipeline: the step after which the formula begins, as in `nn2poly.convert`; ``X``
+        holds what that step gives.
     ax
         matplotlib Axes, a sequence of them for several outputs; None for a new figure.
 
@@ -74,7 +78,7 @@ def diagonal(
     3 rows
     """
     check_polynomial(poly, "diagonal")
-    network = comparable(model, poly.inputs, poly.outputs, X)
+    network = comparable(model, poly.inputs, poly.outputs, X, after=after)
     check_pair(network, poly, "diagonal")
     rows = read_either(X, poly.inputs, network.inputs)
     outputs = chosen_outputs(output, poly.output_names)
@@ -87,10 +91,19 @@ def diagonal(
     for panel, k in zip(axes, outputs, strict=True):
         _draw(panel, truth[:, k], guess[:, k], outside)
         name = names[k] if len(names) > 1 else ""
-        raw = "" if network.link == "identity" else " (logit)"
+        raw = _scale_note(poly, k)
         describe(panel, x=f"network{raw}", y=f"polynomial{raw}", title=name)
     warn_below(axes, poly)
     return result(axes)
+
+
+def _scale_note(poly: Approximation, output: int) -> str:
+    """Say what is compared where that is not the output itself."""
+    outputs = poly.outputs
+    if outputs.is_classifier:
+        return " (logit)"
+    scale = outputs.scale_names[output]
+    return "" if scale == outputs.names[output] else f" ({scale})"
 
 
 def _draw(axes: Axes, truth: FloatArray, guess: FloatArray, outside: int) -> None:

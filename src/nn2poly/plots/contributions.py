@@ -18,9 +18,10 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import frame_columns, read_array
+from nn2poly.plots.column_terms import column_terms, column_value, group_name, has_factors
 from nn2poly.plots.column_values import goes_by_column, players, value_labels, with_value
 from nn2poly.plots.footnotes import warn_below
-from nn2poly.plots.labels import number, output_label, term_labels, wrap
+from nn2poly.plots.labels import WIDTH, number, output_label, term_labels, wrap
 from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, tidy
 from nn2poly.plots.style import BLACK, GREY, PALE, SMALL_SIZE, sign_color, styled
 from nn2poly.plots.units import read_rows, thin
@@ -45,8 +46,9 @@ def waterfall(
     """Draw how terms, or columns, lead to one prediction.
 
     Without X from the intercept, term by term: the contributions of ``poly.contributions``, in
-    the polynomial's own coordinates; the intercept is the prediction at its centre, and
-    ``poly.rebase(…)`` moves it. With X from the average prediction, column by column.
+    the polynomial's own coordinates, those of all levels of a factor together; the intercept is
+    the prediction at its centre, and ``poly.rebase(…)`` moves it. With X from the average
+    prediction, column by column.
 
     Parameters
     ----------
@@ -143,6 +145,8 @@ def _term_steps(formula: Explicit, row: FloatArray, output: int) -> _Steps:
     else:
         poly, title = formula, ""
     values = _contributions(poly, row[None], output)[0]
+    if has_factors(poly):
+        return _group_steps(poly, row, values, title)
     constant = poly.terms.orders() == 0
     return _Steps(
         float(values[constant].sum()),
@@ -152,6 +156,25 @@ def _term_steps(formula: Explicit, row: FloatArray, output: int) -> _Steps:
         "term",
         title,
     )
+
+
+def _group_steps(poly: Polynomial, row: FloatArray, values: FloatArray, title: str) -> _Steps:
+    """Put the contributions (n_terms,) of all levels of a factor together."""
+    groups = column_terms(poly)
+    start = float(values[groups.pop((), np.zeros(0, dtype=np.intp))].sum())
+    keys = list(groups)
+
+    def names(places: list[int], lines: int) -> list[str]:
+        chosen = [keys[place] for place in places]
+        return [
+            value_labels(poly, [group_name(poly, g)], [column_value(poly, g[0], row)], lines)[0]
+            if len(g) == 1
+            else wrap(group_name(poly, g), WIDTH, lines)
+            for g in chosen
+        ]
+
+    sums = np.array([float(values[places].sum()) for places in groups.values()])
+    return _Steps(start, sums, names, "intercept", "term", title)
 
 
 def _column_steps(

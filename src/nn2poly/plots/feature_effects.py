@@ -51,6 +51,7 @@ def effects(
     X: Any = None,
     output: int | str = 0,
     model: Any = None,
+    kind: str = "raw",
     ax: Any = None,
 ) -> Axes | Panels:
     """Draw the effect of one feature on an output, with the density of its data.
@@ -76,6 +77,10 @@ def effects(
     model
         The network, as `nn2poly.convert` takes it: its own curve is drawn beside, dashed, and as
         a ring around each dot; averaged over the same rows, of more than 5,000 an even choice.
+    kind
+        The scale: ``"raw"`` outputs, before the link; of a classifier ``"probability"``, of a
+        target with a link ``"target"``, averaged row by row: the average of a curve is not the
+        curve of an average.
     ax
         matplotlib Axes, a sequence of them for several features; None for a new figure.
 
@@ -100,7 +105,8 @@ def effects(
     """
     checked = check_formula(poly)
     _check_feature(feature)
-    compared = None if model is None else compare(model, checked, X)
+    scale = checked.outputs.check_scale(kind)
+    compared = None if model is None else compare(model, checked, X, scale)
     rows = None if X is None else _read(checked, X, compared)
     if rows is not None:
         warn_mixed(checked)
@@ -113,14 +119,14 @@ def effects(
     axes = panels(ax, len(chosen), columns=COLUMNS, height=2.4)
     for panel, (places, column) in zip(axes, chosen, strict=True):
         if column is None:
-            _draw_effect(panel, checked, places[0], k, rows, compared)
+            _draw_effect(panel, checked, places[0], k, rows, compared, scale)
         else:
-            draw_levels(panel, checked, column, places, k, rows, compared)
+            draw_levels(panel, checked, column, places, k, rows, compared, scale)
     _share_heights(axes, 0.0 if rows is None else DENSITY_TO)
     if rows is not None:
         for panel, (places, column) in zip(axes, chosen, strict=True):
             _draw_rows(panel, checked, places, rows, levels=column is not None)
-    _describe(axes, checked, k, others_text(rows))
+    _describe(axes, checked, k, others_text(rows), scale)
     if compared is not None:
         name_curves(axes[min(len(axes), COLUMNS) - 1])
     warn_below(axes, checked)
@@ -152,11 +158,11 @@ def _draw_rows(
         _draw_density(axes, rows[:, places[0]])
 
 
-def _describe(axes: list[Axes], poly: Explicit, output: int, title: str) -> None:
+def _describe(axes: list[Axes], poly: Explicit, output: int, title: str, kind: str) -> None:
     """Say once per row of a new figure what goes up, and once what becomes of the others."""
     for place, panel in enumerate(axes):
         first = place % COLUMNS == 0 or not is_new(panel)
-        y = output_label(poly, output, length=24) if first else ""
+        y = output_label(poly, output, length=24, kind=kind) if first else ""
         once = poly.n_features > 1 and (place == 0 or not is_new(panel))
         describe(panel, x=panel.get_xlabel(), y=y, title=title if once else "")
         panel.locator_params(axis="y", nbins=5)
@@ -184,6 +190,7 @@ def _draw_effect(
     output: int,
     rows: FloatArray | None,
     compared: Compared | None,
+    kind: str,
 ) -> None:
     low, high = span(poly, feature, rows)
     cuts = thresholds(poly.tree, int(poly.inputs.column_of[feature]))
@@ -192,7 +199,7 @@ def _draw_effect(
     few = values if values is not None and len(values) <= FEW_VALUES else None
     # Between the values of a category the curve means nothing.
     style = "-" if few is None else ":"
-    curve = average_at(poly, rows, (feature,), (grid,))[:, output]
+    curve = average_at(poly, rows, (feature,), (grid,), kind)[:, output]
     _draw_curve(
         axes, grid, curve, np.searchsorted(grid, [c for c in cuts if low < c <= high]), style
     )
@@ -200,7 +207,7 @@ def _draw_effect(
     margin = 0.0 if few is None else DOT_MARGIN * (high - low)
     axes.set_xlim(low - margin, high + margin)
     if few is not None:
-        dots = average_at(poly, rows, (feature,), (few,))[:, output]
+        dots = average_at(poly, rows, (feature,), (few,), kind)[:, output]
         axes.plot(few, dots, "o", color=BLUE, markersize=4, clip_on=False)
     if compared is not None:
         asked = np.linspace(low, high, NETWORK_POINTS) if few is None else few

@@ -147,8 +147,8 @@ def _power(power: int) -> str:
     return "" if power == 1 else str(power).translate(_SUPERSCRIPTS)
 
 
-def output_label(poly: Explicit, output: int | str, *, length: int = 40) -> str:
-    """Name an output; that of a classifier is raw, before the link.
+def output_label(poly: Explicit, output: int | str, *, length: int = 40, kind: str = "raw") -> str:
+    """Name an output; that of a classifier, and of a target with a link, is raw, before the link.
 
     Examples
     --------
@@ -156,8 +156,9 @@ def output_label(poly: Explicit, output: int | str, *, length: int = 40) -> str:
     >>> output_label(Polynomial([[0.0], [1.0]], 1, ["t"], ["ill"], link="sigmoid"), 0)
     'ill (logit)'
     """
-    name = axis_labels(poly.output_names, length, 1)[output_index(output, poly.output_names)]
-    return name + ("" if poly.link == "identity" else " (logit)")
+    names = poly.outputs.names_on(kind)
+    name = axis_labels(names, length, 1)[output_index(output, poly.output_names)]
+    return name + (" (logit)" if poly.outputs.is_classifier and kind == "raw" else "")
 
 
 def number(value: float) -> str:

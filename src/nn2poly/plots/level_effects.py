@@ -8,6 +8,7 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.explain.dependence import average_answers
 from nn2poly.explain.levels import level_averages
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
@@ -70,6 +71,7 @@ def draw_levels(
     output: int,
     rows: FloatArray | None,
     compared: Compared | None,
+    kind: str = "raw",
 ) -> None:
     """Draw the average prediction with each level on; a ring is the network's.
 
@@ -77,11 +79,14 @@ def draw_levels(
     """
     shown = need_rows(column, rows)
     features, (low, high) = list(places), poly.inputs.ends()
-    averages = level_averages(poly, shown, places, low[features], high[features])
+    settings = np.where(np.eye(len(features), dtype=bool), high[features], low[features])
+    if kind == "raw":
+        averages = level_averages(poly, shown, places, low[features], high[features])
+    else:
+        averages = average_answers(poly, shown, features, settings, kind)
     x = np.arange(float(len(features)))
     axes.plot(x, averages[:, output], "o", color=BLUE, markersize=4, clip_on=False)
     if compared is not None:
-        settings = np.where(np.eye(len(features), dtype=bool), high[features], low[features])
         draw_rings(axes, x, compared.average_at(places, settings)[:, output])
     axes.set_xlim(-0.5, len(features) - 0.5)
     for level, seen in enumerate(column.ranges or ()):

@@ -13,6 +13,7 @@ from nn2poly.assess.fidelity import check_pair
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import read_either
 from nn2poly.network.oracle import Model
+from nn2poly.outputs import Outputs
 from nn2poly.plots.style import BLUE, ORANGE
 from nn2poly.plots.units import thin
 
@@ -26,21 +27,24 @@ POINTS, MOST_ROWS = 50, 5_000
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A network, and the rows (n, p) over which its outputs are averaged."""
+    """A network, and the rows (n, p) over which its outputs are averaged, on a scale."""
 
     network: Model
     rows: FloatArray
+    outputs: Outputs
+    kind: str = "raw"
 
     def average_at(self, places: tuple[int, ...], settings: FloatArray) -> FloatArray:
         """Average the outputs with features set to each of some values (g, width): (g, k)."""
         rows, made = self.rows.copy(), []
         for values in settings:
             rows[:, list(places)] = values
-            made.append(self.network.predict(rows).reshape(len(rows), -1).mean(axis=0))
+            raw = self.network.predict(rows).reshape(len(rows), -1)
+            made.append(self.outputs.on_scale(raw, self.kind).mean(axis=0))
         return np.array(made)
 
 
-def compare(model: Any, poly: Explicit, X: Any) -> Compared:
+def compare(model: Any, poly: Explicit, X: Any, kind: str = "raw") -> Compared:
     """Read the network of a formula, and the rows; without X its rows are the formula's centre.
 
     Raises
@@ -51,7 +55,8 @@ def compare(model: Any, poly: Explicit, X: Any) -> Compared:
     table = poly.center[None] if X is None else X
     network = comparable(model, poly.inputs, poly.outputs, table)
     check_pair(network, poly, "effects")
-    return Compared(network, thin(read_either(table, poly.inputs, network.inputs), MOST_ROWS))
+    rows = thin(read_either(table, poly.inputs, network.inputs), MOST_ROWS)
+    return Compared(network, rows, poly.outputs, kind)
 
 
 def draw_network(

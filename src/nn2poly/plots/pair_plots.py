@@ -12,6 +12,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import output_index
+from nn2poly.plots.column_terms import has_factors
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import axis_labels, number, output_label
 from nn2poly.plots.layout import as_text, describe, name_rows, panels, say
@@ -38,7 +39,8 @@ def heatmap(
     """Draw the coefficients of all products of two features, squares on the diagonal.
 
     Terms of higher order are not shown: with X (or centred coordinates) the numbers are those
-    at the centre of the data.
+    at the centre of the data. A factor is one column: its products are put together by the root of
+    the sum of their squares, which has no sign.
 
     Parameters
     ----------
@@ -73,7 +75,9 @@ def heatmap(
     """
     scaled, text = in_units(poly, X)
     k = output_index(output, scaled.output_names)
-    matrix = pair_matrix(scaled, k)
+    matrix, every = _by_column(scaled, pair_matrix(scaled, k))
+    if has_factors(scaled):
+        text += "\nfactors: root of the sum of squares over levels"
     shown = _strongest(matrix, check_count(n, where="n"))
     # Each product once: the lower triangle.
     part = np.ma.masked_array(matrix[np.ix_(shown, shown)])
@@ -81,7 +85,7 @@ def heatmap(
     axes = panels(ax, height=3.6 if len(shown) > 3 else 2.6)[0]
     limit = float(np.abs(part).max()) or 1.0
     image = axes.imshow(part, cmap=diverging(), vmin=-limit, vmax=limit)
-    names = axis_labels([scaled.feature_names[i] for i in shown], NAME_WIDTH, 1)
+    names = axis_labels([every[i] for i in shown], NAME_WIDTH, 1)
     _grid(axes, names)
     if _cell(axes, names, own=ax is None) >= READABLE_CELL:
         _write(axes, part, limit)
@@ -178,6 +182,20 @@ def pair_matrix(poly: Polynomial, output: int) -> FloatArray:
         here, output
     ]
     return matrix
+
+
+def _by_column(poly: Polynomial, matrix: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
+    """Put the levels of factors together: a matrix of columns, and their names."""
+    if not has_factors(poly):
+        return matrix, poly.feature_names
+    columns, places = poly.inputs.columns, poly.inputs.places
+    found = np.zeros((len(columns), len(columns)))
+    for i, mine in enumerate(places):
+        for k, others in enumerate(places):
+            block = matrix[np.ix_(mine, others)]
+            alone = block.size == 1
+            found[i, k] = block[0, 0] if alone else np.linalg.norm(block) * (i != k)
+    return found, tuple(column.name for column in columns)
 
 
 def _low_degrees(poly: Polynomial) -> Any:

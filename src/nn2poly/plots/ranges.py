@@ -41,6 +41,7 @@ def average_at(
     rows: FloatArray | None,
     features: tuple[int, ...],
     grid: Sequence[FloatArray],
+    kind: str = "raw",
 ) -> FloatArray:
     """Average over the rows, or at the centre: array (g_1, …, g_m, n_outputs)."""
     base = poly.center[None] if rows is None else rows
@@ -49,7 +50,7 @@ def average_at(
         warnings.simplefilter("ignore", OutsideRangeWarning)
         warnings.simplefilter("ignore", MixedRowsWarning)  # once for all panels
         axes = grid[0] if len(features) == 1 else grid
-        return partial_dependence(poly, base, features, grid=axes).values
+        return partial_dependence(poly, base, features, grid=axes, kind=kind).values
 
 
 def others_text(rows: FloatArray | None) -> str:

@@ -37,7 +37,7 @@ from nn2poly.reporting.formulas import (
     top_terms,
 )
 from nn2poly.reporting.numerals import r_squared
-from nn2poly.reporting.payload import packed, polynomial_payload
+from nn2poly.reporting.payload import output_prefix, packed, polynomial_payload
 from nn2poly.reporting.regioneffects import features_by_importance, region_effects_payload
 from nn2poly.reporting.regionviews import (
     region_parts,
@@ -56,7 +56,9 @@ CARRIED_BYTES, MIN_CARRIED, MAX_CARRIED = 400_000, 50, 1_000
 MAX_COEFFICIENTS = 1_000_000
 
 
-def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
+def collect(
+    poly: Explicit, model: Any, X: Any, y: Any, title: str, *, after: str | None = None
+) -> Contents:
     """Measure everything; nothing is rendered yet.
 
     Raises
@@ -65,7 +67,7 @@ def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
         When the coefficients do not fit a page.
     """
     _check_size(poly)
-    measured = _measure(poly, model, read_rows(X, y, poly), X)
+    measured = _measure(poly, model, read_rows(X, y, poly), X, after)
     rows, card = measured.rows, measured.card or poly.card
     worst = worst_rows(poly, measured)
     if isinstance(poly, PiecewisePolynomial):
@@ -83,7 +85,7 @@ def collect(poly: Explicit, model: Any, X: Any, y: Any, title: str) -> Contents:
         has_network=measured.truth is not None,
         has_range=poly.low is not None,
         has_pairs=bool(parts["payload"]["effects"]["pairs"]),
-        output_prefix="" if poly.link == "identity" else "logit of ",
+        output_prefix=output_prefix(poly.outputs),
         link=poly.link,
         several_labels=poly.link == "sigmoid" and poly.n_outputs > 1,
         figures=figures(card, poly.n_terms, len(poly.regions)),
@@ -187,12 +189,12 @@ class _Evaluated:
         return self.poly.count_outside(X)
 
 
-def _measure(poly: Explicit, model: Any, rows: Rows, X: Any) -> Measured:
+def _measure(poly: Explicit, model: Any, rows: Rows, X: Any, after: str | None = None) -> Measured:
     evaluated = _Evaluated(poly, rows.X, poly.outputs_by_order(rows.X))
     guess = evaluated.by_order[-1]
     if model is None:
         return Measured(rows, guess, None, None)
-    network = comparable(model, poly.inputs, poly.outputs, _kept(X, rows))
+    network = comparable(model, poly.inputs, poly.outputs, _kept(X, rows), after=after)
     card = fidelity(network, evaluated, rows.X, _known_labels(poly, rows.y))
     card = numbered_as_given(card, rows.index)
     return Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
@@ -208,7 +210,7 @@ def _kept(X: Any, rows: Rows) -> Any:
 def _known_labels(poly: Explicit, y: Any) -> Any:
     """Give true labels that are all classes of one label a row; others are judged elsewhere."""
     several = poly.link == "sigmoid" and poly.n_outputs > 1
-    if y is None or poly.link == "identity" or several or y.ndim != 1:
+    if y is None or not poly.outputs.is_classifier or several or y.ndim != 1:
         return None
     classes = {level_text(c) for c in poly.classes or range(max(2, poly.n_outputs))}
     return y if {level_text(value) for value in y.tolist()} <= classes else None

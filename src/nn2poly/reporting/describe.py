@@ -155,8 +155,9 @@ def describe_response(rows: Rows, poly: Explicit, raw: dict[str, FloatArray]) ->
     """
     if rows.y is None:
         return ()
-    if poly.link == "identity":
-        return _numeric_response(rows.y, poly.output_names, raw)
+    if not poly.outputs.is_classifier:
+        predicted = {name: poly.outputs.predictions(values) for name, values in raw.items()}
+        return _numeric_response(rows.y, poly.output_names, predicted)
     return _class_response(rows.y, poly, raw)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,12 +75,12 @@ def _chosen(
 
     With several labels it is the label of the row's ``output``.
     """
-    if poly.link == "identity":
+    if not poly.outputs.is_classifier:
         return [None] * len(truth)
     ours, theirs = (poly.outputs.probabilities(raw) for raw in (truth, guess))
     several = poly.link == "sigmoid" and poly.n_outputs > 1
-    # A tie of one output goes to the first class, as in `labels`.
-    column = output if several else ours.argmax(axis=1)
+    numbered = replace(poly.outputs, classes=None)
+    column = output if several else numbered.labels(truth)
     names = poly.output_names if several else poly.classes or tuple(range(ours.shape[1]))
     return [
         Chosen(str(names[k]), float(ours[i, k]), float(theirs[i, k]))

@@ -21,6 +21,7 @@ def report(
     *,
     title: str | None = None,
     threshold: float | None = None,
+    after: str | None = None,
 ) -> Path:
     """Write one self-contained HTML page about a polynomial and how far to trust it.
 
@@ -50,6 +51,9 @@ def report(
     threshold
         Of a classifier of two classes: the probability of the second from which on it is chosen,
         instead of the polynomial's own.
+    after
+        Of a pipeline: the step after which the formula begins, as in `nn2poly.convert`; ``X``
+        holds what that step gives.
 
     Returns
     -------
@@ -79,6 +83,6 @@ def report(
     check_formula(poly, where="the first argument of report", verb="reported on")
     if threshold is not None:
         poly = poly.with_threshold(threshold)
-    contents = collect(poly, model, X, y, title or "A neural network as a polynomial")
+    contents = collect(poly, model, X, y, title or "A neural network as a polynomial", after=after)
     # A name with half a surrogate pair has no UTF-8.
     return write_whole(Path(path), render(contents).encode("utf-8", "replace"))

@@ -17,6 +17,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs.functions import Function, Identity
+from nn2poly.outputs import Outputs
 
 
 def packed(values: npt.ArrayLike, dtype: str = "<f8") -> str:
@@ -45,6 +46,9 @@ def polynomial_payload(poly: Polynomial) -> dict[str, Any]:
         "outputs": list(poly.output_names),
         "classes": None if poly.classes is None else [str(c) for c in poly.classes],
         "link": poly.link,
+        "prefix": output_prefix(poly.outputs),
+        "cut": _finite(poly.outputs.cut() if poly.outputs.is_classifier else None),
+        "calibration": poly.outputs.calibration,
         "entries": list(poly.inputs.entry_names),
         "curves": [_curve(coordinate.function) for coordinate in poly.inputs.coordinates],
         "bounds": [packed(end) for end in _bounds(poly)],
@@ -57,6 +61,25 @@ def polynomial_payload(poly: Polynomial) -> dict[str, Any]:
         "sizes": [here.stop - here.start for here, _ in poly.terms.by_degree()],
         "coefficients": packed(poly.coefficients),
     }
+
+
+def output_prefix(outputs: Outputs) -> str:
+    """Say what raw outputs are, in front of their name.
+
+    Examples
+    --------
+    >>> output_prefix(Outputs(("y",))), output_prefix(Outputs(("y",), link="log1p"))
+    ('', 'log1p of ')
+    """
+    if outputs.link == "identity":
+        return ""
+    return "logit of " if outputs.is_classifier else f"{outputs.link} of "
+
+
+def _finite(cut: float | None) -> float | None:
+    """Give a cut that JSON can hold: a probability that is never reached has an infinite one."""
+    largest = float(np.finfo(np.float64).max)
+    return None if cut is None else min(max(cut, -largest), largest)
 
 
 def _bounds(poly: Polynomial) -> tuple[FloatArray, FloatArray]:

@@ -94,7 +94,7 @@ def _r2(part: Part, guess: FloatArray, truth: FloatArray | None) -> float | None
 
 def _average(formula: PiecewisePolynomial, guess: FloatArray) -> float | None:
     """Average the prediction where there is one: of a classifier logits would say little."""
-    alone = formula.n_outputs == 1 and formula.link == "identity"
+    alone = formula.n_outputs == 1 and not formula.outputs.is_classifier
     return float(guess.mean()) if alone and len(guess) else None
 
 

@@ -75,10 +75,10 @@ def read_network(model: Any, *, after: str | None = None, n_features: int | None
     ----------
     model
         A `Network`; a PyTorch module, Lightning module, exported program or skorch net; a
-        Keras 3 model; a scikit-learn MLP, alone or in a Pipeline, search or
-        TransformedTargetRegressor; an ONNX model, its bytes, or the path of an ``.onnx`` or
-        ``.keras`` file; or a list of ``(activation, matrix)`` pairs with the bias in row 0 of
-        each matrix.
+        Keras 3 model; a scikit-learn MLP, alone or in a Pipeline, search,
+        TransformedTargetRegressor, BaggingRegressor or VotingRegressor; an ONNX model, its
+        bytes, or the path of an ``.onnx`` or ``.keras`` file; or a list of
+        ``(activation, matrix)`` pairs with the bias in row 0 of each matrix.
     after
         Of a scikit-learn pipeline: read what comes after the step of this name, in the
         columns that the step gives out.
@@ -113,6 +113,20 @@ def read_network(model: Any, *, after: str | None = None, n_features: int | None
         options["n_features"] = n_features
     network: Network = import_module(f"{__name__}.{reader}").read(model, **options)
     return network
+
+
+def read_members(model: Any) -> list[Network] | None:
+    """Read the networks of an average of several one by one; None of anything else.
+
+    Examples
+    --------
+    >>> read_members([("tanh", [[0.0], [1.0]])]) is None
+    True
+    """
+    if not can_read(model) or reader_of(model) != "sklearn":
+        return None
+    found: list[Network] | None = import_module(f"{__name__}.sklearn").members(model)
+    return found
 
 
 def can_read(model: Any) -> bool:

@@ -135,7 +135,7 @@ const polynomial = (() => {
   };
 
   function probabilities(raw) {
-    if (source.link === "identity") return null;
+    if (source.link !== "sigmoid" && source.link !== "softmax") return null;
     const names = source.classes;
     if (source.link === "softmax") {
       const top = Math.max(...raw);
@@ -144,7 +144,8 @@ const polynomial = (() => {
       return weights.map((w, k) => ({ name: names ? names[k] : String(k), share: w / total }));
     }
     if (raw.length === 1) {
-      const both = [sigmoid(-raw[0]), sigmoid(raw[0])];
+      const inner = source.calibration ? source.calibration[0] * sigmoid(raw[0]) + source.calibration[1] : -raw[0];
+      const both = [sigmoid(inner), sigmoid(-inner)];
       return both.map((share, k) => ({ name: names ? names[k] : String(k), share }));
     }
     return Array.from(raw, (value, k) => ({ name: source.outputs[k], share: sigmoid(value) }));
@@ -152,16 +153,25 @@ const polynomial = (() => {
 
   const several = source.link === "sigmoid" && nOutputs > 1;
 
+  // Without a threshold a tie is no label; at a threshold it is.
+  const reached = (value) => (source.cut === null ? value > 0 : value >= source.cut);
+
   function label(raw) {
     const shares = probabilities(raw);
     if (!shares) return null;
-    if (several) return shares.filter((_, k) => raw[k] > 0).map((s) => s.name).join(", ") || "none";
-    if (raw.length === 1) return shares[raw[0] > 0 ? 1 : 0].name;
+    if (several) return shares.filter((_, k) => reached(raw[k])).map((s) => s.name).join(", ") || "none";
+    if (raw.length === 1) return shares[reached(raw[0]) ? 1 : 0].name;
+    if (source.cut !== null) return shares[reached(raw[1] - raw[0]) ? 1 : 0].name;
     return shares[raw.indexOf(Math.max(...raw))].name;
   }
 
+  // As target_links.py: what undoes the link of a regression.
+  const undo = {
+    log: Math.exp, log1p: Math.expm1, sqrt: (z) => z * z, inverse: (z) => 1 / z, exp: Math.log,
+  }[source.link] || null;
+
   const shared = {
-    prefix: source.link === "identity" ? "" : "logit of ", features: source.features, entries: source.entries, outputs: source.outputs, center, scale, nOutputs, nFeatures,
+    undo, prefix: source.prefix, features: source.features, entries: source.entries, outputs: source.outputs, center, scale, nOutputs, nFeatures,
     probabilities, label, pieces, regionOf, rules: source.rules || null,
   };
   // What asks for terms without a region asks about the only polynomial.

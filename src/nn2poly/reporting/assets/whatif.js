@@ -64,8 +64,10 @@
     const { raw } = current;
     const label = polynomial.label(raw);
     byId("prediction-name").textContent = `${outputLabel()} =`;
-    byId("prediction").textContent = formatted(raw[state.output], 6);
-    byId("prediction").value = formatted(raw[state.output], 6);
+    const said = formatted(raw[state.output], 6);
+    const target = polynomial.undo ? `, ${outputName()} = ${formatted(polynomial.undo(raw[state.output]), 6)}` : "";
+    byId("prediction").textContent = said + target;
+    byId("prediction").value = said + target;
     byId("prediction").dataset.raw = JSON.stringify(Array.from(raw));
     crossing.show();
     showRange();

@@ -7,10 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nn2poly.arguments import listed, nearest
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
-from nn2poly.network.builder import NetworkBuilder, Value
+from nn2poly.network.builder import NetworkBuilder
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
+from nn2poly.network.readers.sklearn.after import names_after, usual_place
+from nn2poly.network.readers.sklearn.averages import (
+    AVERAGED_BEHIND,
+    AVERAGES,
+    behind_link,
+    read_average,
+    read_members,
+    replay_all,
+)
 from nn2poly.network.readers.sklearn.deciding import calibration_of, threshold_of
 from nn2poly.network.readers.sklearn.folding import (
     RawColumns,
@@ -19,9 +29,9 @@ from nn2poly.network.readers.sklearn.folding import (
     fold_pipeline,
 )
 from nn2poly.network.readers.sklearn.mlp import PERCEPTRONS, read_perceptron
+from nn2poly.network.readers.sklearn.targets import inverses, undone
 from nn2poly.network.readers.sklearn.transformers import (
     check_fitted,
-    diagonal,
     is_passthrough,
     sklearn_kind,
 )
@@ -66,7 +76,8 @@ def read(model: Any, after: str | None = None) -> Network:
     """Read a fitted multilayer perceptron, or a pipeline or search around one.
 
     Affine steps fold into the first layer and an affine target transformer into the last, so
-    that the network takes raw columns and gives raw outputs. An encoded column (one-hot,
+    that the network takes raw columns and gives raw outputs; the logarithm, root or inverse of a
+    target is its link. An encoded column (one-hot,
     ordinal, target) becomes a factor with a feature ``column=level`` per level, the dropped one
     included; levels that the encoder groups are one, and so are those that it does not know,
     where it does not refuse them. Columns without names are called ``x1``, ``x2``, … there. A
@@ -77,7 +88,8 @@ def read(model: Any, after: str | None = None) -> Network:
     model
         ``MLPRegressor``, ``MLPClassifier``, ``Pipeline``, ``TransformedTargetRegressor``,
         ``GridSearchCV`` and its like, ``FixedThresholdClassifier``,
-        ``TunedThresholdClassifierCV``, ``CalibratedClassifierCV`` of one sigmoid, nested at will.
+        ``TunedThresholdClassifierCV``, ``CalibratedClassifierCV`` of one sigmoid,
+        ``BaggingRegressor`` and ``VotingRegressor`` of networks, nested at will.
     after
         Name of a step of the pipeline (``outer__inner`` in a nested one): read only what
         comes after it. The inputs are then the columns that it gives.
@@ -93,6 +105,10 @@ def read(model: Any, after: str | None = None) -> Network:
     begin = 0 if after is None else _place_after(chain, after)
     if sklearn_kind(chain.model, PERCEPTRONS):
         network = read_perceptron(chain.model, chain.name)
+    elif sklearn_kind(chain.model, AVERAGES):
+        network = read_average(chain.model, read_network)
+    elif sklearn_kind(chain.model, AVERAGED_BEHIND):
+        raise behind_link(chain.model)
     elif chain.model is model or is_passthrough(chain.model):
         raise _refusal(chain)
     else:
@@ -105,8 +121,27 @@ def read(model: Any, after: str | None = None) -> Network:
     left = chain.steps[begin:]
     count, names = _columns_of([step.model for step in left] + [chain.model], network)
     if after is not None:
-        names = _names_after(chain.steps[:begin], count)
+        names = names_after(chain.steps[:begin], count)
     return _compose(left, RawColumns(count, names), network, chain.targets)
+
+
+def place_after(model: Any, after: str) -> tuple[FloatArray, FloatArray] | None:
+    """Give where the columns after a step usually lie: centres and spreads; None if unknown."""
+    chain = _take_apart(model)
+    begin = _place_after(chain, after)
+    return usual_place(chain.steps[:begin], chain.steps[begin:])
+
+
+def members(model: Any) -> list[Network] | None:
+    """Read the networks of an average one by one; None of any other model."""
+    chain = _take_apart(model)
+    if chain.targets or not sklearn_kind(chain.model, AVERAGES):
+        return None
+    networks = read_members(chain.model, read_network)
+    if not chain.steps:
+        return networks
+    count, names = _columns_of([step.model for step in chain.steps], networks[0])
+    return [_compose(chain.steps, RawColumns(count, names), net, ()) for net in networks]
 
 
 def _compose(
@@ -116,23 +151,10 @@ def _compose(
     inputs = folded.inputs
     builder = NetworkBuilder(inputs.n_features, inputs.center, inputs.scale)
     value = builder.input().linear(folded.weights, folded.bias)
-    value = _replay(builder, network, value)
-    for target in targets:
-        center, scale = _target(target)
-        value = value.scaled(scale, center)
-    return builder.finish(value, inputs=inputs, outputs=network.outputs)
-
-
-def _replay(builder: NetworkBuilder, network: Network, value: Value) -> Value:
-    """Feed a value into a network that was read, layer by layer."""
-    outputs = [value.scaled(1.0 / network.scale, -network.center / network.scale)]
-    for index, layer in enumerate(network.layers, start=1):
-        (source, matrix), *others = network.sources(index)
-        potential = outputs[source].linear(matrix, layer.bias)
-        for source, matrix in others:
-            potential = potential.plus(outputs[source].linear(matrix))
-        outputs.append(builder.activate(potential, layer.activation))
-    return outputs[-1]
+    (value,) = replay_all(builder, [network], [value])
+    value, link = undone(value, targets)
+    outputs = network.outputs if link == "identity" else replace(network.outputs, link=link)
+    return builder.finish(value, inputs=inputs, outputs=outputs)
 
 
 # ---- taking a model apart -----------------------------------------------------------------
@@ -153,7 +175,7 @@ def _take_apart(model: Any, name: str = "") -> Chain:
     if kind == "TransformedTargetRegressor":
         check_fitted(model, f"Step {name!r}" if name else "The model")
         chain = _take_apart(model.regressor_, name)
-        return replace(chain, targets=(*chain.targets, *_inverses(model.transformer_)))
+        return replace(chain, targets=(*chain.targets, *inverses(model.transformer_)))
     if kind in ("FixedThresholdClassifier", "TunedThresholdClassifierCV"):
         inner, threshold = threshold_of(model)
         return replace(_take_apart(inner, name), threshold=threshold)
@@ -233,47 +255,4 @@ def _place_after(chain: Chain, after: str) -> int:
         expected=f"one of {listed(names)}" if names else "a pipeline with steps",
         found=repr(after),
         remedy=f"did you mean {near!r}?" if near else "leave it out to read the whole model",
-    )
-
-
-def _names_after(steps: Sequence[Step], count: int) -> tuple[str, ...] | None:
-    """Ask the steps for the names of what they give; None when they cannot tell."""
-    names = None
-    for step in steps:
-        if not is_passthrough(step.model):
-            try:
-                names = step.model.get_feature_names_out(names)
-            except (AttributeError, TypeError, ValueError):
-                return None
-    given = None if names is None else tuple(map(str, names))
-    invented = given == tuple(f"x{k}" for k in range(count))
-    distinct = given is not None and len(set(given)) == len(given) == count
-    return given if distinct and not invented else None
-
-
-# ---- targets ------------------------------------------------------------------------------
-
-
-def _inverses(transformer: Any) -> tuple[Any, ...]:
-    """List the transformers of a target in the order in which they are undone."""
-    return tuple(step.model for step in flatten(Step("target", transformer, "")))[::-1]
-
-
-def _target(model: Any) -> tuple[Any, Any]:
-    """Give shift and factor that bring a transformed target back."""
-    pair = diagonal(model)
-    identity = sklearn_kind(model, ["FunctionTransformer"]) and model.inverse_func is None
-    if pair is None and (is_passthrough(model) or identity):
-        return 0.0, 1.0
-    if pair is not None:
-        return pair
-    function = getattr(model, "func", None)
-    name = getattr(function, "__name__", None) or type(model).__name__
-    raise UnsupportedModelError(
-        f"The target is transformed by {name}, which is not affine.",
-        where="TransformedTargetRegressor",
-        expected="StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler or no function",
-        found=type(model).__name__ if function is None else f"func={name}",
-        remedy="pass the regressor inside, model.regressor_: its polynomial gives the "
-        f"target as {name} transforms it",
     )

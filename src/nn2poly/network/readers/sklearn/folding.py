@@ -16,7 +16,9 @@ from nn2poly.arguments import default_names
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.inputs import Column, Coordinate, Hole, Inputs, LearnedImputer, level_text
+from nn2poly.inputs.functions import Function, Identity
 from nn2poly.network.builder import Value, concatenate
+from nn2poly.network.readers.sklearn.curves import CURVED, function_step, power_step, quantile_step
 from nn2poly.network.readers.sklearn.encoders import ENCODERS, Levels
 from nn2poly.network.readers.sklearn.imputing import (
     MARKS,
@@ -38,10 +40,11 @@ from nn2poly.network.readers.sklearn.transformers import (
 )
 
 # Sources of a table's value: `NUMBERS` holds the raw columns as numbers, `MARKS` where they have
-# holes, 1 + j the levels of column j.
+# holes, `CURVED` what they are after a function, 1 + j the levels of column j.
 _SUPPORTED = (
     "scalers, PCA and other linear projections, column selections, ColumnTransformer, "
-    "FeatureUnion, encoders of raw columns (one-hot, ordinal, target), imputers, passthrough"
+    "FeatureUnion, encoders of raw columns (one-hot, ordinal, target), imputers, passthrough, and "
+    "of raw columns log, log1p, sqrt and ranks by few quantiles"
 )
 
 
@@ -90,6 +93,8 @@ class RawColumns:
         Columns that a step takes with their holes.
     imputers
         What `learned_imputer` keeps about imputers of several columns.
+    functions
+        What a column goes through before the network sees it.
     """
 
     count: int
@@ -101,6 +106,7 @@ class RawColumns:
     level_holes: dict[int, Hole | None] = field(default_factory=dict)
     unfilled: set[int] = field(default_factory=set)
     imputers: list[Any] = field(default_factory=list)
+    functions: dict[int, Function] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,11 +121,14 @@ class Cell:
         The raw column whose holes are its own; None where it has none.
     hole
         What an imputer has put there; None before.
+    curved
+        The raw column of which it is the function; None once it is computed further.
     """
 
     raw: int | None = None
     origin: int | None = None
     hole: Hole | None = None
+    curved: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +164,21 @@ class Table:
 
     def rescaled(self, value: Value) -> Table:
         """Replace every column by one that is computed of it alone, and shares its holes."""
-        return Table(value, tuple(replace(cell, raw=None) for cell in self.cells), self.known)
+        cells = (replace(cell, raw=None, curved=None) for cell in self.cells)
+        return Table(value, tuple(cells), self.known)
+
+    def scaled_by(self, center: FloatArray, scale: FloatArray) -> Table:
+        """Centre and scale every column; the first to do so sets the raw column's coordinate."""
+        for k, cell in enumerate(self.cells):
+            j = cell.raw if cell.curved is None else cell.curved
+            if j is not None:
+                self.known.coordinates.setdefault(j, (float(center[k]), float(scale[k])))
+        return self.rescaled(self.value.scaled(1.0 / scale, -center / scale))
+
+    def beside(self, parts: Sequence[Table]) -> Table:
+        """Put tables side by side in place of this one."""
+        joined = concatenate([self.value.columns([]), *(part.value for part in parts)])
+        return Table(joined, tuple(cell for part in parts for cell in part.cells), self.known)
 
     def note_unfilled(self) -> None:
         """Remember the raw columns that are taken with their holes: nothing fills these in."""
@@ -187,12 +210,16 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
     known = raw.names or default_names("x", raw.count)
     by_place = raw.names is None and not raw.levels
     numbers, marks = table.value.matrices[NUMBERS], table.value.matrices.get(MARKS)
+    curved = table.value.matrices.get(CURVED, np.zeros_like(numbers))
     rows: list[FloatArray] = []
     columns: list[Column] = []
     for j, name in enumerate(known):
-        if by_place or numbers[j].any():
-            rows.append(numbers[j : j + 1])
-            place = Coordinate(*raw.coordinates.get(j, (0.0, 1.0)))
+        if by_place or numbers[j].any() or curved[j].any():
+            rows.append(curved[j : j + 1] if curved[j].any() else numbers[j : j + 1])
+            function = raw.functions[j] if curved[j].any() else Identity()
+            if numbers[j].any() and curved[j].any():
+                raise _entering_twice(name, function)
+            place = Coordinate(*raw.coordinates.get(j, (0.0, 1.0)), function)
             hole = None if j in raw.unfilled else raw.holes.get(j)
             columns.append(Column(name, coordinates=(place,), hole=hole))
         block = table.value.matrices.get(1 + j)
@@ -209,6 +236,15 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
     )
     inputs = Inputs(tuple(columns), named=not by_place, imputers=imputers)
     return Folded(np.vstack(rows), table.value.bias, inputs)
+
+
+def _entering_twice(name: str, function: Function) -> UnsupportedModelError:
+    return UnsupportedModelError(
+        f"The column {name!r} enters the network twice: as it is, and as {function.text(name)}.",
+        expected="each number to enter in one way",
+        remedy="give the table a second column with the same values, and use one for each; or "
+        "pass the part of the pipeline after the transformer: after=…",
+    )
 
 
 def _factor(name: str, levels: Levels) -> Column:
@@ -266,10 +302,7 @@ def _scaler(step: Step, table: Table) -> Table:
     if pair is None:
         raise step.refuse("clips its columns (clip=True), which is not affine")
     center, scale = (np.broadcast_to(part, (table.value.width,)).astype(float) for part in pair)
-    for k, j in enumerate(table.raw):
-        if j is not None:
-            table.known.coordinates.setdefault(j, (float(center[k]), float(scale[k])))
-    return table.rescaled(table.value.scaled(1.0 / scale, -center / scale))
+    return table.scaled_by(center, scale)
 
 
 def _projection(step: Step, table: Table) -> Table:
@@ -281,13 +314,6 @@ def _projection(step: Step, table: Table) -> Table:
 
 def _selector(step: Step, table: Table) -> Table:
     return table.columns(step.model.get_support(indices=True).tolist())
-
-
-def _function(step: Step, table: Table) -> Table:
-    if step.model.func is not None:
-        name = getattr(step.model.func, "__name__", repr(step.model.func))
-        raise step.refuse(f"applies the function {name}, which is not known to be affine")
-    return table
 
 
 def _encoder(step: Step, table: Table) -> Table:
@@ -329,7 +355,7 @@ def _feature_union(step: Step, table: Table) -> Table:
 
 def _side_by_side(step: Step, parts: list[tuple[str, Any, Table]], table: Table) -> Table:
     weights = step.model.transformer_weights or {}
-    done = [table.columns([])]
+    done = []
     for name, model, part in parts:
         if part.value.width == 0 or (isinstance(model, str) and model == "drop"):
             continue
@@ -337,8 +363,7 @@ def _side_by_side(step: Step, parts: list[tuple[str, Any, Table]], table: Table)
         if name in weights:
             result = result.rescaled(result.value.scaled(weights[name]))
         done.append(result)
-    joined = concatenate([part.value for part in done])
-    return Table(joined, tuple(cell for part in done for cell in part.cells), table.known)
+    return table.beside(done)
 
 
 # ---- tables -------------------------------------------------------------------------------
@@ -353,6 +378,8 @@ FOLDS: dict[str, Callable[[Step, Table], Table]] = {
     "MissingIndicator": missing_indicator,
     "ColumnTransformer": _column_transformer,
     "FeatureUnion": _feature_union,
-    "FunctionTransformer": _function,
+    "FunctionTransformer": function_step,
+    "PowerTransformer": power_step,
+    "QuantileTransformer": quantile_step,
     "SelectorMixin": _selector,
 }

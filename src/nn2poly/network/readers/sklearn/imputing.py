@@ -46,7 +46,8 @@ def learned_imputer(step: Step, table: Table) -> Table:
     out = set(model.get_feature_names_out())  # without columns that were never observed
     kept = [k for k, name in enumerate(before) if name in out]
     cells = [table.cells[k] for k in range(table.value.width)]
-    if any(cell.origin is None or cell.hole is not None for cell in cells):
+    bent = any(cell.raw is None and cell.origin in table.known.functions for cell in cells)
+    if bent or any(cell.origin is None or cell.hole is not None for cell in cells):
         raise step.refuse("fills in columns that another step has computed or filled in")
     places = [cell.origin for cell in cells if cell.origin is not None]
     slopes = table.value.matrices[NUMBERS][places, range(len(places))]
@@ -104,6 +105,8 @@ def _filled(step: Step, table: Table, k: int, fill: Any, code: Mark) -> Table:
     j = cell.origin
     if j is None or cell.hole is not None:
         return table
+    if cell.raw is None and j in table.known.functions:
+        raise step.refuse("fills in columns after a function of them; fill them in before it")
     if isinstance(fill, str):
         return _with_cell(table, k, Hole(fill, code))
     if code is not None and cell.raw is None:
