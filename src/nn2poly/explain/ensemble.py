@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.algebra.terms import Terms
 from nn2poly.arguments import check_count, listed, plural
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
@@ -16,6 +17,8 @@ from nn2poly.explain.alignment import check_features, check_same, deviation, sta
 from nn2poly.explain.explanation_ensemble import ExplanationEnsemble, has_values, side_by_side
 from nn2poly.explain.summaries import shown
 from nn2poly.explain.written import union_of_terms
+from nn2poly.formula.deviations import carried
+from nn2poly.formula.importance import ranking
 from nn2poly.formula.largest import largest
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
@@ -85,7 +88,7 @@ class Ensemble:
         return np.asarray((1.0 + reached.sum(axis=0)) / (1.0 + len(reached)))
 
     def table(self, n: int = 20, *, output: int | str = 0) -> Table:
-        """List the intercept and the n largest coefficients of the mean.
+        """List the intercept and the n terms of the mean that matter most; see `Polynomial.top`.
 
         Parameters
         ----------
@@ -98,7 +101,7 @@ class Ensemble:
         mean, std = poly.coefficients[:, column], self.std[:, column]
         stable = self.sign_stability[:, column]
         terms = poly.terms
-        size = np.where(terms.orders() == 0, np.inf, np.abs(mean))
+        size = np.where(terms.orders() == 0, np.inf, ranking(poly).sizes[:, column])
         count = check_count(n, where="n") + int((terms.orders() == 0).any())
         low, high = (f(axis=0)[:, column] for f in (self.coefficients.min, self.coefficients.max))
         rows = tuple(
@@ -231,15 +234,33 @@ def _of_polynomials(
     moved = [poly.rebase(middle, width) for poly in polys]
     terms, coefficients = union_of_terms(moved)
     low, high = _overlap(polys)
+    average = coefficients.mean(axis=0)
     mean = replace(
         moved[0],
-        coefficients=coefficients.mean(axis=0),
+        coefficients=average,
         terms=terms,
         inputs=moved[0].inputs.seen(low, high),
         layers=(),
         card=None,
+        deviations=_moves(moved, terms, coefficients, average),
     )
     return Ensemble(mean, coefficients)
+
+
+def _moves(
+    polys: Sequence[Polynomial], terms: Terms, coefficients: FloatArray, average: FloatArray
+) -> FloatArray | None:
+    """Give the deviations (n_terms, k) of the mean's terms; None when a member knows none.
+
+    That of a term is its coefficient times what is alike in all members.
+    """
+    known = [(poly.terms, poly.deviations) for poly in polys if poly.deviations is not None]
+    if len(known) < len(polys):
+        return None
+    sizes = np.stack([carried(own, found, terms) for own, found in known])
+    each = np.divide(sizes, np.abs(coefficients), out=np.zeros_like(sizes), where=sizes > 0.0)
+    result: FloatArray = np.abs(average) * each.max(axis=0)
+    return result
 
 
 def _of_pieces(
