@@ -10,7 +10,14 @@ from typing import Any
 from nn2poly.arguments import plural
 from nn2poly.plain import plain_mapping, plain_record
 from nn2poly.tables import Table, printable
-from nn2poly.verdicts import Observed, Region, Verdict, agreement_text, is_worse_mixed
+from nn2poly.verdicts import (
+    Observed,
+    Region,
+    Verdict,
+    agreement_text,
+    is_poor_mixed,
+    is_worse_mixed,
+)
 
 # Quantiles of the absolute error that a card gives (taste).
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -241,6 +248,11 @@ class FidelityCard:
     def is_worse_mixed(self) -> bool:
         """Whether R² is much lower on rows whose columns are mixed than on rows as they are."""
         return is_worse_mixed(self.r2, self.r2_mixed)
+
+    @property
+    def is_poor_mixed(self) -> bool:
+        """Whether R² is low on rows whose columns are mixed, or much lower than as they are."""
+        return is_poor_mixed(self.r2, self.r2_mixed)
 
     def tables(self) -> list[Table]:
         """Lay the card out as tables: outputs, orders and layers, regions, path."""

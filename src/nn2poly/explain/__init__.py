@@ -13,6 +13,7 @@ b            1.000
 from nn2poly.explain.accumulated import AccumulatedEffects, ale
 from nn2poly.explain.anova import Anova, anova
 from nn2poly.explain.bounds import Bounds, Monotonicity, bounds, monotonicity
+from nn2poly.explain.cohorts import cohort_shapley
 from nn2poly.explain.dependence import IndividualCurves, PartialDependence, ice, partial_dependence
 from nn2poly.explain.derivatives import derivative, gradients
 from nn2poly.explain.effects import MarginalEffects, marginal_effects
@@ -44,6 +45,7 @@ __all__ = [
     "ale",
     "anova",
     "bounds",
+    "cohort_shapley",
     "compare_local",
     "derivative",
     "ensemble",

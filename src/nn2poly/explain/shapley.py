@@ -48,6 +48,8 @@ class ShapleyValues:
         Names.
     residual
         Array (n, n_outputs): what the network adds beyond the polynomial; None without a model.
+    kind
+        ``interventional``, of `shapley`, or ``cohort``, of `cohort_shapley`.
     """
 
     values: FloatArray
@@ -56,6 +58,7 @@ class ShapleyValues:
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]
     residual: FloatArray | None = None
+    kind: str = "interventional"
 
     @property
     def total(self) -> FloatArray:
@@ -78,8 +81,9 @@ class ShapleyValues:
             Index or name of the only output to show; None for all of them.
         """
         extra = {} if self.residual is None else {RESIDUAL_NAME: root_mean_square(self.residual)}
+        name = "Cohort Shapley values" if self.kind == "cohort" else "Shapley values"
         return ranked_table(
-            f"Shapley values: root mean square over {plural(len(self.values), 'row')}",
+            f"{name}: root mean square over {plural(len(self.values), 'row')}",
             "feature",
             self.feature_names,
             root_mean_square(self.values),
