@@ -23,6 +23,7 @@ from nn2poly.explain.feature_importance import importance
 from nn2poly.explain.friedman import FriedmanH, friedman_h
 from nn2poly.explain.interactions import Interactions, interactions
 from nn2poly.explain.local import LocalComparison, compare_local
+from nn2poly.explain.permuted import against_chance
 from nn2poly.explain.shapley import ShapleyValues, shapley
 from nn2poly.explain.variance import VarianceShares, sobol
 
@@ -42,6 +43,7 @@ __all__ = [
     "PiecewiseEnsemble",
     "ShapleyValues",
     "VarianceShares",
+    "against_chance",
     "ale",
     "anova",
     "bounds",

@@ -38,10 +38,14 @@ class Ensemble:
         The average polynomial: its predictions are the average of the members'.
     coefficients
         Array (n_members, n_terms, n_outputs), in the terms of ``mean``.
+    null
+        Array (m, n_terms, n_outputs): coefficients of networks that were trained on permuted
+        responses, from `against_chance`; None when there are none.
     """
 
     mean: Polynomial
     coefficients: FloatArray
+    null: FloatArray | None = None
 
     @property
     def std(self) -> FloatArray:
@@ -84,7 +88,15 @@ class Ensemble:
                 found=f"{null.coefficients.shape[1]} terms",
                 remedy="convert both alike: the same max_order and columns",
             )
-        reached = np.abs(null.coefficients) >= np.abs(self.mean.coefficients)
+        return self._reached(null.coefficients)
+
+    @property
+    def by_chance(self) -> FloatArray | None:
+        """How often networks with nothing to learn reach the mean here, as `beside` gives it."""
+        return None if self.null is None else self._reached(self.null)
+
+    def _reached(self, null: FloatArray) -> FloatArray:
+        reached = np.abs(null) >= np.abs(self.mean.coefficients)
         return np.asarray((1.0 + reached.sum(axis=0)) / (1.0 + len(reached)))
 
     def table(self, n: int = 20, *, output: int | str = 0) -> Table:
@@ -104,20 +116,31 @@ class Ensemble:
         size = np.where(terms.orders() == 0, np.inf, ranking(poly).sizes[:, column])
         count = check_count(n, where="n") + int((terms.orders() == 0).any())
         low, high = (f(axis=0)[:, column] for f in (self.coefficients.min, self.coefficients.max))
+        chance = self.by_chance
+        more = () if chance is None else (chance[:, column],)
         rows = tuple(
             (
                 term_name(terms[i], poly.feature_names),
                 len(terms[i]),
-                *(float(a[i]) for a in (mean, std, low, high, stable)),
+                *(float(a[i]) for a in (mean, std, low, high, stable, *more)),
             )
             for i in largest(size, count).tolist()
         )
         return Table(
             f"Coefficients of {len(self.coefficients)} polynomials, "
             f"output {poly.output_names[column]}",
-            ("term", "order", "mean", "sd", "lowest", "highest", "same sign"),
+            ("term", "order", "mean", "sd", "lowest", "highest", "same sign")
+            + ("by chance",) * len(more),
             rows,
+            note="" if self.null is None else _chance_note(len(self.null)),
         )
+
+
+def _chance_note(count: int) -> str:
+    return (
+        f"by chance: the share of {count} networks trained on permuted responses, one added, that "
+        "have a coefficient as large."
+    )
 
 
 @shown()
@@ -176,8 +199,8 @@ def ensemble(
     Networks trained again, from another start or on a resample, give other coefficients. A
     term that changes sign among them is no finding. One whose sign holds need not be: networks
     that were trained on the same rows share the noise of these rows, and with a response of pure
-    noise most first-order terms keep their sign over five seeds. Train some on resamples of the
-    rows, and some on a permuted response: `Ensemble.beside` compares with the latter.
+    noise most first-order terms keep their sign over five seeds. `against_chance` trains some on
+    permuted responses as well, and tells how often they have coefficients as large.
 
     Parameters
     ----------
