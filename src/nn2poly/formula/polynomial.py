@@ -414,9 +414,11 @@ class Polynomial:
     def with_threshold(self, threshold: float) -> Polynomial:
         """Give the same formula with another probability of the second class that is enough.
 
-        Labels, cards, reports and exports then go by it; ``outputs.threshold`` tells it.
+        Labels, reports and exports then go by it; ``outputs.threshold`` tells it. The labels of
+        a card were those of the former one: it is dropped, and `fidelity` measures another.
         """
-        return replace(self, outputs=replace(self.outputs, threshold=threshold))
+        card = self.card if threshold == self.outputs.threshold else None
+        return replace(self, outputs=replace(self.outputs, threshold=threshold), card=card)
 
     def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
         """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.
