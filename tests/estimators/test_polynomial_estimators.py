@@ -14,7 +14,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import VotingRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
@@ -318,3 +318,16 @@ def test_without_scikit_learn_the_message_says_what_to_install():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "nn2poly[sklearn]" in run.stdout
+
+
+def test_groups_go_to_the_card_and_to_a_search():
+    """Rows of one patient never judge the formula that they fitted."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 5)
+    X = rng.normal(size=(40, 2))[groups] + 0.01 * rng.normal(size=(200, 2))
+    y = X[:, 0] * X[:, 1]
+    plain = n2p.PolynomialRegressor(scaled(small_regressor()), max_order=1, random_state=0)
+    assert plain.fit(X, y, groups=groups).card_.n_units <= 40
+    search = GridSearchCV(small_regressor(), {"alpha": [0.3]}, cv=GroupKFold(2))
+    grouped = n2p.PolynomialRegressor(search, max_order=1, random_state=0).fit(X, y, groups=groups)
+    assert grouped.card_.n_units <= 40

@@ -172,6 +172,7 @@ def frontier(
     regions: Iterable[int] = REGIONS,
     max_terms: Iterable[int] = BUDGETS,
     sample_weight: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
     binary: str | bool | Iterable[Any] = "auto",
     bounded: bool = True,
     progress: bool | Callable[[str], None] = False,
@@ -199,7 +200,7 @@ def frontier(
         Numbers of regions to try with each.
     max_terms
         Budgets of terms (per region) to try.
-    sample_weight, binary, bounded, progress, after, feature_names, output_names
+    sample_weight, groups, binary, bounded, progress, after, feature_names, output_names
         As in `convert`.
     link, classes, check
         As in `convert`.
@@ -226,7 +227,7 @@ def frontier(
     given = None if orders is None else sorted({check_order(order) for order in orders})
     report("reading the sample")
     held = check_flag(bounded, name="bounded")
-    problem = read_problem(network, X, sample_weight, binary, bounded=held)
+    problem = read_problem(network, X, sample_weight, binary, groups=groups, bounded=held)
     if not can_choose(problem):
         raise InvalidInputError(
             "The sample is too small to keep rows for choices.",
@@ -246,6 +247,7 @@ def frontier(
             max_terms=point.max_terms,
             regions=point.regions,
             sample_weight=sample_weight,
+            groups=groups,
             binary=binary,
             bounded=held,
             progress=progress,

@@ -133,7 +133,8 @@ def _shared_bounds(networks: list[Model], options: dict[str, Any]) -> dict[str, 
     weights, binary = options.get("sample_weight"), options.get("binary", "auto")
     try:
         network = named_network(networks[0], data, options.get("feature_names"), None)
-        problem = read_problem(network, data, weights, binary, bounded=True)
+        groups = options.get("groups")
+        problem = read_problem(network, data, weights, binary, groups=groups, bounded=True)
     except NN2PolyError as error:
         raise error.within("models[0]") from None
     rows = problem.fit_rows
