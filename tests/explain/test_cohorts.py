@@ -109,6 +109,11 @@ def test_a_factor_is_one_player_and_its_levels_are_alike_where_they_are_the_same
 def test_some_columns_are_asked_about_and_the_others_are_one():
     found = explain.cohort_shapley(CURVED, ROWS[:4], ROWS, columns=["a", "d"])
     assert found.feature_names == ("a", "d", "other columns")
+    # What the two tell together is the mean of their cohort.
+    ranks = np.column_stack([midranks(ROWS[:, j]) for j in (0, 3)])
+    near = (np.abs(ranks - ranks[0]) <= 0.1 + 1e-12).all(axis=1)
+    told = CURVED.raw_outputs(ROWS)[near].mean() - CURVED.raw_outputs(ROWS).mean()
+    assert found.values[0, :2].sum() == pytest.approx(told)
     np.testing.assert_allclose(found.total, CURVED.raw_outputs(ROWS[:4]), atol=1e-12)
     assert str(found).startswith("Cohort Shapley values: root mean square over 4 rows")
 

@@ -50,6 +50,7 @@ def cohort_shapley(
     coalition of all columns is the row alone, so that values add up to its prediction. Where
     columns go together, `shapley` asks the formula about rows that do not exist; this does not,
     but it cannot tell which of them the formula uses: what they know in common they share.
+    Cohorts of many numbers are small, at last the row alone: of few rows ask about few columns.
 
     Parameters
     ----------
@@ -61,8 +62,8 @@ def cohort_shapley(
         Array or data frame (m, p): the rows that cohorts are made of, hundreds if possible; of a
         stream an even choice of at most 200,000.
     columns
-        The columns, by index or name, that are asked about; the others are one player together.
-        None for all, at most 16.
+        The columns, by index or name, that are asked about, at most 16; ``other columns`` is
+        then what these do not tell of the row. None for all.
     reach
         Numbers are alike where their ranks among the background, as shares of it, differ by no
         more; levels, and yes and no, where they are the same.
@@ -94,12 +95,16 @@ def cohort_shapley(
     form = separable(poly)
     chosen = range(len(form.players)) if columns is None else choose_players(form, [*columns])
     _check(len(chosen), reach)
-    data, others = player_values(form, rows), player_values(form, reference)
-    several = np.array([len(places) > 1 for places in form.columns])
-    alike = _Alike(others, several, reach)
+    data, several = player_values(form, rows), [len(places) > 1 for places in form.columns]
+    alike = _Alike(player_values(form, reference), np.array(several), reach)
     outputs, own = form.predict(reference), form.predict(rows)
-    found = [_values(*_game(alike, x, chosen, outputs, y)) for x, y in zip(data, own, strict=True)]
     rest = len(chosen) < len(form.players)
+    found = []
+    for x, y in zip(data, own, strict=True):
+        worth = _game(alike, x, chosen, outputs, y)
+        others = [(y - worth[-1])[None]] if rest else []
+        worth[-1] = worth[-1] if rest else y
+        found.append(np.concatenate([_values(worth, len(chosen)), *others]))
     names = tuple(form.players[j] for j in chosen) + (OTHERS,) * rest
     shown = data[:, list(chosen)]
     return ShapleyValues(
@@ -138,15 +143,10 @@ def _rank(ordered: FloatArray, x: FloatArray) -> FloatArray:
 
 def _game(
     alike: _Alike, x: FloatArray, chosen: Sequence[int], outputs: FloatArray, own: FloatArray
-) -> tuple[FloatArray, int]:
-    """Give the worth (2^players, n_outputs) of every coalition, and the number of players."""
-    near = alike.to(x)
-    left = np.delete(near, list(chosen), axis=1)
-    players = near[:, list(chosen)]
-    if left.shape[1]:
-        players = np.column_stack([players, left.all(axis=1)])
-    n = players.shape[1]
-    codes: IntArray = players @ (1 << np.arange(n))
+) -> FloatArray:
+    """Give the worth (2^players, n_outputs) of every coalition: means over the cohorts."""
+    n = len(chosen)
+    codes: IntArray = alike.to(x)[:, list(chosen)] @ (1 << np.arange(n))
     counts = np.bincount(codes, minlength=2**n).astype(np.float64)
     sums = np.stack([np.bincount(codes, y, minlength=2**n) for y in outputs.T], axis=1)
     if not (alike.rows == x).all(axis=1).any():
@@ -154,8 +154,7 @@ def _game(
         sums[-1] += own
     worth = _over_supersets(sums, n) / _over_supersets(counts[:, None], n)
     worth[0] = outputs.mean(axis=0)
-    worth[-1] = own
-    return worth, n
+    return worth
 
 
 def _over_supersets(values: FloatArray, n: int) -> FloatArray:
