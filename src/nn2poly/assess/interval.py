@@ -25,11 +25,12 @@ CONFIDENCE, QUANTILE, TAILS = 0.95, 1.959964, (0.025, 0.975)
 SEED = 5
 # Two rows may tell nothing at all: R² is then anything above minus a googol.
 FURTHEST = 230.0
-# How much wider all of it is made: with errors of real networks, whose tails are heavy, 90 to 93 of
-# 100 intervals of 30 to 200 rows cover without, 96 with. Where the rows fitted as well as judged,
-# in turn, their errors are not independent (Bates, Hastie and Tibshirani 2023): 80 to 89 of 100
-# cover on 60 and 100 rows without, 92 to 97 with (benchmarks/honesty.py, 120 networks each).
-TAILED, FOLDED = 1.1, 1.35
+# How much wider all of it is made: so many times, and so much more for each unit that is missing.
+# Errors of formulas have heavy tails, which few rows do not show: without, 88 to 93 of 100
+# intervals of 30 to 200 rows cover. Where the rows fitted as well as judged, in turn, their errors
+# are not independent either (Bates, Hastie and Tibshirani 2023): without, 80 of 100 cover with 60
+# rows, and 91 with 300 (benchmarks/honesty.py, which says how many do with it).
+TAILED, FEW, FOLDED = 1.1, 6.0, 30.0
 # How much wider than the normal interval the bootstrap-t may make it (taste; 1.5 in simulations).
 WIDEST = 3.0
 
@@ -116,7 +117,7 @@ def r2_interval(
     own = float(_deviations(np.ones((1, count)), *parts)[0])
     # One row that carries all error is missing from some draws, and their t is anything.
     most = WIDEST * reach
-    wider = FOLDED if folded else TAILED
+    wider = TAILED + (FOLDED if folded else FEW) / count
     worse, better = (wider * min(max(reach, side * own), most) for side in (-low, high))
     return 1.0 - float(now * np.exp(min(worse, FURTHEST))), 1.0 - float(now * np.exp(-better))
 
