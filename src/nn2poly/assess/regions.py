@@ -112,9 +112,9 @@ def _simplified(cuts: tuple[_Cut, ...], inputs: Inputs) -> list[_Cut]:
         if known is None or (cut.threshold > known.threshold) == cut.above:
             tightest[cut.feature, cut.above] = cut
     kept = list(tightest.values())
-    known = {int(inputs.column_of[cut.feature]) for cut in kept if _is_level(cut, inputs)}
+    shown = {int(inputs.column_of[cut.feature]) for cut in kept if _is_level(cut, inputs)}
     return [
-        c for c in kept if _is_level(c, inputs) or int(inputs.column_of[c.feature]) not in known
+        c for c in kept if _is_level(c, inputs) or int(inputs.column_of[c.feature]) not in shown
     ]
 
 

@@ -132,7 +132,9 @@ class _Alike:
         own = np.array([_rank(self.ordered[:, j], x[j : j + 1])[0] for j in range(len(x))])
         # Rounding must not part ranks that are just within reach.
         near = np.abs(self.ranks - own) <= self.reach + 1e-12
-        return np.where(self.is_factor, self.rows == x, near | (self.rows == x))
+        same: BoolArray = self.rows == x
+        found: BoolArray = same | (near & ~self.is_factor)
+        return found
 
 
 def _rank(ordered: FloatArray, x: FloatArray) -> FloatArray:
@@ -147,8 +149,9 @@ def _game(
     """Give the worth (2^players, n_outputs) of every coalition: means over the cohorts."""
     n = len(chosen)
     codes: IntArray = alike.to(x)[:, list(chosen)] @ (1 << np.arange(n))
-    counts = np.bincount(codes, minlength=2**n).astype(np.float64)
-    sums = np.stack([np.bincount(codes, y, minlength=2**n) for y in outputs.T], axis=1)
+    counts: FloatArray = np.bincount(codes, minlength=2**n).astype(np.float64)
+    columns = [np.bincount(codes, y, minlength=2**n) for y in outputs.T]
+    sums: FloatArray = np.stack(columns, axis=1).astype(np.float64)
     if not (alike.rows == x).all(axis=1).any():
         counts[-1] += 1.0
         sums[-1] += own
