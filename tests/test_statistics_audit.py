@@ -113,6 +113,18 @@ def test_5_the_networks_own_quality_comes_first():
     assert str(card.verdict).startswith("Against what was observed")
 
 
+def test_5_labels_are_compared_with_a_constant_and_class_by_class():
+    rng = np.random.default_rng(0)
+    hidden = n2p.Layer([[1.0], [1.0]], [-2.0], "tanh")
+    net = n2p.Network([hidden, n2p.Layer([[5.0]])], link="sigmoid", classes=["no", "yes"])
+    constant = n2p.Polynomial([[-1.0], [0.0], [0.0]], 1, ["x1", "x2"], link="sigmoid")
+    card = n2p.fidelity(net, constant, rng.normal(size=(300, 2)))
+    assert card.agreement == card.labels.majority > 0.85
+    assert abs(card.labels.kappa) < 1e-9
+    assert [*card.labels.per_class.values()] == [1.0, 0.0]
+    assert "Labels that agree, by class" in str(card)
+
+
 def test_6_a_folded_polynomial_does_not_keep_its_card():
     X = np.random.default_rng(0).normal(size=(200, 2))
     poly = n2p.convert(random_network(0, 2), 2, data=X)
