@@ -10,7 +10,15 @@ from typing import Any
 from nn2poly.arguments import plural
 from nn2poly.plain import plain_mapping, plain_record
 from nn2poly.tables import Table, printable
-from nn2poly.verdicts import JudgedAs, Observed, Region, Verdict, agreement_text, is_worse_mixed
+from nn2poly.verdicts import (
+    JudgedAs,
+    Observed,
+    Region,
+    Verdict,
+    agreement_text,
+    is_poor_mixed,
+    is_worse_mixed,
+)
 
 # Quantiles of the absolute error that a card gives (taste).
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -132,6 +140,8 @@ class LabelFidelity:
         Cohen's κ of the two labels; 0 is chance, 1 is agreement; NaN when all are alike.
     network, polynomial
         Scores against true labels; None where nobody gave them.
+    counts
+        Rows by the network's label (down) and the polynomial's (across).
     """
 
     classes: tuple[str, ...]
@@ -140,6 +150,13 @@ class LabelFidelity:
     kappa: float
     network: LabelScores | None = None
     polynomial: LabelScores | None = None
+    counts: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def per_class(self) -> dict[str, float]:
+        """Of the rows that the network gives each label, the share with the same; NaN of none."""
+        pairs = enumerate(zip(self.classes, self.counts, strict=False))
+        return {name: row[k] / sum(row) if sum(row) else float("nan") for k, (name, row) in pairs}
 
     @property
     def text(self) -> str:
@@ -242,10 +259,15 @@ class FidelityCard:
         """Whether R² is much lower on rows whose columns are mixed than on rows as they are."""
         return is_worse_mixed(self.r2, self.r2_mixed)
 
+    @property
+    def is_poor_mixed(self) -> bool:
+        """Whether R² is low on rows whose columns are mixed, or much lower than as they are."""
+        return is_poor_mixed(self.r2, self.r2_mixed)
+
     def tables(self) -> list[Table]:
         """Lay the card out as tables: outputs, orders and layers, regions, path."""
         first, *others = (f(self) for f in (_outputs, _orders, _layers, _regions, _path))
-        sections = [first, *_truth(self.labels), *others]
+        sections = [first, *_by_class(self.labels), *_truth(self.labels), *others]
         return [table for table in sections if len(table)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -343,6 +365,18 @@ def _errors(o: OutputFidelity) -> tuple[object, ...]:
 def _share(value: float, unit: float) -> float | None:
     """Give an error in units of a yardstick; None without one."""
     return value / unit if unit > 0 else None
+
+
+def _by_class(labels: LabelFidelity | None) -> list[Table]:
+    """Lay out on how many rows of each label of the network the labels agree."""
+    if labels is None or not labels.counts:
+        return []
+    shares = labels.per_class.items()
+    rows = [
+        (name, sum(row), share) for (name, share), row in zip(shares, labels.counts, strict=True)
+    ]
+    columns = ("label of the network", "rows", "agree")
+    return [Table("Labels that agree, by class", columns, tuple(rows))]
 
 
 def _truth(labels: LabelFidelity | None) -> list[Table]:

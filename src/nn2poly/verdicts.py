@@ -316,6 +316,17 @@ def grade(r2: float, *, fitted: bool = False, few: bool = False) -> str:
     return next((name for limit, name in limits if r2 >= limit), "not faithful")
 
 
+def is_poor_mixed(r2: float, mixed: float | None) -> bool:
+    """Tell whether a formula is far off on rows whose columns are mixed, whatever it is else.
+
+    Examples
+    --------
+    >>> is_poor_mixed(0.5, 0.1), is_poor_mixed(0.99, 0.85), is_poor_mixed(0.5, None)
+    (True, False, False)
+    """
+    return mixed is not None and (mixed < FAR_MIXED or is_worse_mixed(r2, mixed))
+
+
 def is_worse_mixed(r2: float, mixed: float | None) -> bool:
     """Tell whether R² is much lower on rows whose columns are mixed; not if it is unknown.
 

@@ -234,3 +234,13 @@ def test_a_region_does_not_say_the_same_twice():
     regions = worst_regions(x, errors, Inputs.of(["x1"]))
     assert regions
     assert all(region.description.count(" > ") <= 1 for region in regions)
+
+
+def test_a_region_of_one_level_does_not_list_the_levels_that_it_is_not():
+    rng = np.random.default_rng(0)
+    inputs = Inputs((Column.factor("town", ["x", "y", "z"]),))
+    X = np.eye(3)[rng.integers(3, size=1500)]
+    errors = np.select([X[:, 0] == 1, X[:, 1] == 1], [9.0, 4.0], 0.1)
+    found = {region.description for region in worst_regions(X, errors, inputs)}
+    assert "town is x" in found
+    assert not any("is not" in text and " is x" in text for text in found)

@@ -208,6 +208,29 @@ def test_fidelity_is_that_of_python(ready, call_json):
     assert answer["scores"]["measure"] == "R2"
 
 
+def test_groups_of_rows_are_passed_on_and_are_no_input(here, call_json, call):
+    frame = pd.read_csv("train.csv")
+    frame.assign(patient=[f"p{i // 4}" for i in range(len(frame))]).to_csv(
+        "visits.csv", index=False
+    )
+    asked = ("convert", "model.onnx", "-d", "visits.csv", "-t", "price", "--drop", "id")
+    grouped = call_json(*asked, "-f", "--groups", "patient")
+    assert grouped["features"] == FEATURES
+    assert grouped["card"]["n_units"] < grouped["card"]["n_rows"]
+    judged = (
+        "fidelity",
+        "poly.json",
+        "-m",
+        "model.onnx",
+        "-d",
+        "visits.csv",
+        "--groups",
+        "patient",
+    )
+    assert call_json(*judged)["card"]["n_units"] == len(frame) // 4
+    assert "'patient'" in call(*asked, "-f", "--groups", "patients", code=1).stderr
+
+
 def test_show_raw_and_standardised_differ_as_rebase_says(ready, call_json):
     poly = n2p.load("poly.json")
     standardised = call_json("show", "poly.json", "-n", 3)

@@ -275,3 +275,19 @@ def test_batches_give_what_their_rows_give(housing):
     assert [p.n_terms for p in parts.points] == [p.n_terms for p in whole.points]
     np.testing.assert_allclose([p.r2 for p in parts.points], [p.r2 for p in whole.points])
     assert parts.pick(r2=0.1).card is not None
+
+
+def test_rows_of_one_group_never_judge_what_they_fitted():
+    """Near copies of the rows that were fitted are no new rows."""
+    rng = np.random.default_rng(0)
+    hidden = n2p.Layer(1.5 * rng.normal(size=(4, 10)), rng.normal(size=10), "relu")
+    net = n2p.Network([hidden, n2p.Layer(rng.normal(size=(10, 1)))])
+    groups = np.repeat(np.arange(30), 12)
+    X = rng.normal(size=(30, 4))[groups] + 0.01 * rng.normal(size=(360, 4))
+    asked = {"orders": (2,), "regions": (1,), "max_terms": ()}
+    plain, grouped = (n2p.frontier(net, X, groups=g, **asked) for g in (None, groups))
+    assert grouped.points[0].r2 < plain.points[0].r2 - 0.02
+    card = grouped.formula(grouped.points[0]).card
+    assert card.n_units <= 30
+    with pytest.raises(InvalidInputError, match="groups"):
+        n2p.frontier(net, X, groups=groups[:7])

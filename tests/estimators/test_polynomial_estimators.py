@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
+    GroupKFold,
     cross_val_score,
     train_test_split,
 )
@@ -333,3 +334,16 @@ def test_a_classifier_honours_the_threshold_of_its_estimator():
     expected = (model.predict_proba(X)[:, 1] >= 0.8).astype(int)
     assert model.predict(X).tolist() == expected.tolist()
     assert expected.sum() < (model.predict_proba(X)[:, 1] > 0.5).sum()
+
+
+def test_groups_go_to_the_card_and_to_a_search():
+    """Rows of one patient never judge the formula that they fitted."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 5)
+    X = rng.normal(size=(40, 2))[groups] + 0.01 * rng.normal(size=(200, 2))
+    y = X[:, 0] * X[:, 1]
+    plain = n2p.PolynomialRegressor(scaled(small_regressor()), max_order=1, random_state=0)
+    assert plain.fit(X, y, groups=groups).card_.n_units <= 40
+    search = GridSearchCV(small_regressor(), {"alpha": [0.3]}, cv=GroupKFold(2))
+    grouped = n2p.PolynomialRegressor(search, max_order=1, random_state=0).fit(X, y, groups=groups)
+    assert grouped.card_.n_units <= 40

@@ -312,3 +312,66 @@ def test_ensembles_of_other_terms_are_not_compared():
     )
     with pytest.raises(InvalidInputError, match="same terms"):
         one.beside(two)
+
+
+def least_squares(X, y, seed):
+    """Train the smallest network there is; the seed only disturbs it a little."""
+    jitter = 0.01 * np.random.default_rng(seed).normal(size=X.shape[1])
+    slopes = np.linalg.lstsq(X, y, rcond=None)[0] + jitter
+    return n2p.Network([n2p.Layer(slopes[:, None])])
+
+
+def test_pure_noise_holds_its_signs_and_is_told_from_a_signal():
+    """Version 0.1 called a term whose sign holds a finding: with noise 83 to 93 % of them do."""
+    stable, chance, strong = [], [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, noise = rng.normal(size=(50, 4)), rng.normal(size=50)
+        found = explain.against_chance(least_squares, X, noise, seed=seed, data=None)
+        stable.append(found.sign_stability[1:] == 1.0)
+        chance.append(found.by_chance[1:])
+        y = noise + X[:, 0]
+        signal = explain.against_chance(least_squares, X, y, seed=seed, n_networks=2, data=None)
+        strong.append(signal.by_chance[1, 0])
+    assert np.mean(stable) > 0.8
+    # 32 terms, of which 1 in 20 is at 1 / 20 by chance: 6 or more are in 1 of 250 such tests.
+    assert np.sum(np.array(chance) <= 0.051) <= 5
+    assert np.median(strong) == pytest.approx(0.05)
+
+
+def test_the_share_by_chance_is_in_the_table_and_said():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    found = explain.against_chance(least_squares, X, X[:, 0], n_permuted=9, data=None)
+    assert found.null.shape == (9, 3, 1)
+    table = found.table(2)
+    assert table.columns[-1] == "by chance"
+    assert "9 networks trained on permuted responses" in table.note
+    assert table[1][-1] == pytest.approx(0.1)
+    assert explain.ensemble([found.mean, found.mean]).by_chance is None
+
+
+def test_an_estimator_is_cloned_and_started_anew():
+    class Line:
+        """The least of an estimator: scikit-learn clones it by its parameters."""
+
+        def __init__(self, random_state=0):
+            self.random_state = random_state
+
+        def get_params(self, deep=True):
+            return {"random_state": self.random_state}
+
+        def set_params(self, **params):
+            self.__dict__.update(params)
+            return self
+
+        def fit(self, X, y):
+            starts.append(self.random_state)
+            return least_squares(X, y, self.random_state)
+
+    starts, rng = [], np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    explain.against_chance(Line(), X, X[:, 1], n_networks=2, n_permuted=2, seed=7, data=None)
+    assert starts == [7, 8, 9, 10]
+    with pytest.raises(InvalidInputError, match="cannot train"):
+        explain.against_chance("MLP", X, X[:, 1])

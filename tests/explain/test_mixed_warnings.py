@@ -51,6 +51,13 @@ def test_it_warns_once_and_only_where_the_card_says_so(name):
         assert caught(LOOKING[name], poly) == []
 
 
+@pytest.mark.parametrize("name", LOOKING)
+def test_a_formula_that_is_poor_as_it_is_and_poor_there_warns_too(name):
+    both = replace(POOR, card=replace(CARD, r2=0.6, r2_mixed=0.5))
+    assert len(caught(LOOKING[name], both)) == 1
+    assert caught(LOOKING[name], replace(POOR, card=replace(CARD, r2=0.6, r2_mixed=0.85))) == []
+
+
 def test_the_warning_stands_at_the_callers_line_and_names_both_numbers():
     line = inspect.currentframe().f_lineno + 2
     with pytest.warns(MixedRowsWarning, match=r"explain\.ale") as found:
@@ -62,5 +69,6 @@ def test_the_warning_stands_at_the_callers_line_and_names_both_numbers():
 
 def test_what_stays_near_the_rows_does_not_warn():
     explain.ale(POOR, X, "a")
+    explain.cohort_shapley(POOR, X[:3], X)
     explain.gradients(POOR, X)
     explain.marginal_effects(POOR, X)

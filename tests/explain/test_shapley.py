@@ -350,7 +350,7 @@ def test_the_table_can_show_one_output(make_network):
     found = shapley(n2p.convert(network, 2), X, X, model=network)
     table = found.table(2, output="y2")
     assert table.title.endswith("output y2")
-    sizes = np.abs(found.values[:, :, 1]).mean(axis=0)
+    sizes = np.sqrt((found.values[:, :, 1] ** 2).mean(axis=0))
     assert [row[1] for row in table[:2]] == pytest.approx(sorted(sizes, reverse=True)[:2])
     assert table[2][1] == pytest.approx(np.abs(found.residual[:, 1]).mean())
 

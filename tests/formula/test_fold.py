@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import nn2poly as n2p
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import Graded, Listed
+from nn2poly.errors import InvalidInputError
 from nn2poly.formula.fold import fold_terms
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.region_tree import Leaf
 
 
 def one_hot(rng, n, levels):
@@ -96,3 +100,27 @@ def test_a_folded_polynomial_does_not_keep_its_card():
     poly = n2p.convert(network, 2, data=X)
     assert poly.card is not None
     assert poly.fold([["x1"]]).card is None
+
+
+def test_nothing_that_changes_predictions_or_labels_keeps_a_card():
+    """Version 0.1 kept the card of the other formula."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    network = n2p.Network([n2p.Layer([[0.5], [0.2]], None, "tanh"), n2p.Layer([[1.0]])])
+    poly = n2p.convert(network, 2, data=X, link="sigmoid", classes=["no", "yes"])
+    assert poly.card.agreement is not None
+    changed = (poly.fold([["x1"]]), poly.truncate(1), poly.prune(3), poly.with_threshold(0.2))
+    assert [each.card for each in changed] == [None] * 4
+    assert poly.rebase().card is poly.card
+    pieces = n2p.PiecewisePolynomial(Leaf(0), (replace(poly, card=None),), card=poly.card)
+    assert pieces.with_threshold(0.2).card is None
+    assert pieces.with_threshold(0.2).with_threshold(0.2).outputs.threshold == 0.2
+
+
+def test_columns_that_are_declared_one_factor_and_are_none_are_refused():
+    """Version 0.1 dropped their product and kept the card of the formula that had it."""
+    rng = np.random.default_rng(0)
+    X = (rng.random(size=(200, 2)) < 0.5).astype(float)
+    network = n2p.Network([n2p.Layer([[2.0], [1.5]], [-1.0], "tanh"), n2p.Layer([[1.0]])])
+    with pytest.raises(InvalidInputError, match="1 in the same row"):
+        n2p.convert(network, 2, data=X, binary=[["x1", "x2"]])

@@ -160,3 +160,17 @@ def test_a_region_that_no_row_can_reach_is_refused():
     tree = Split(2, levels=(0, 1), left=again, right=Leaf(2))
     with pytest.raises(InvalidInputError, match="No row can be in region 1"):
         check_tree(tree, INPUTS, 3)
+
+
+def test_a_rule_does_not_say_the_same_twice():
+    """ "x1 ≥ 1.146 and x1 ≥ 1.581" is x1 ≥ 1.581."""
+    inputs = Inputs((Column("x1"), Column.factor("town", ["x", "y", "z"])))
+    inner = Split(0, 1.581, left=Leaf(1), right=Leaf(2))
+    assert rules(Split(0, 1.146, left=Leaf(0), right=inner), inputs) == [
+        "x1 < 1.146",
+        "1.146 ≤ x1 < 1.581",
+        "x1 ≥ 1.581",
+    ]
+    towns = Split(1, levels=(1,), left=Leaf(1), right=Leaf(2))
+    tree = Split(1, levels=(0,), left=Leaf(0), right=towns)
+    assert rules(tree, inputs) == ["town is x", "town is y", "town is z"]

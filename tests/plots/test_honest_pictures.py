@@ -180,6 +180,7 @@ def feet(figure):
     return [text.get_text() for text in figure.findobj(lambda artist: artist.get_gid() == MARK)]
 
 
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.MixedRowsWarning")
 def test_every_figure_of_a_formula_that_is_not_faithful_says_so_once(steep):
     X, bent, poor, _ = steep
     assert poor.card.verdict.grade in ("rough", "not faithful")

@@ -300,7 +300,7 @@ def make_card(
         probability_within=within,
         target_r2=target_r2,
         labels=measure_labels(network.outputs, truth, by_order[-1], labels),
-        r2_interval=r2_interval(truth, error, weights, rows.keys),
+        r2_interval=r2_interval(truth, error, weights, rows.keys, folded=n_folds > 0),
         n_units=distinct(rows.keys),
         n_folds=n_folds,
         r2_mixed=_mixed_r2(network, poly, rows),

@@ -48,8 +48,8 @@ def measure_labels(
     >>> raw = np.array([[-1.0], [2.0], [-3.0], [0.5]])
     >>> y = np.array([0, 1, 0, 0])
     >>> found = measure_labels(Outputs(("y",), link="sigmoid"), raw, raw - 1.0, y)
-    >>> found.kappa, found.majority, found.polynomial.confusion
-    (0.5, 0.5, ((3, 0), (0, 1)))
+    >>> found.kappa, found.majority, found.polynomial.confusion, found.per_class
+    (0.5, 0.5, ((3, 0), (0, 1)), {'0': 1.0, '1': 0.5})
     """
     if not outputs.is_classifier or (outputs.link == "sigmoid" and outputs.count > 1):
         if y is not None:
@@ -70,6 +70,7 @@ def measure_labels(
         _kappa(theirs, ours, len(classes)),
         None if true is None else _scores(outputs, truth, theirs, true, len(classes)),
         None if true is None else _scores(outputs, guess, ours, true, len(classes)),
+        tuple(tuple(row) for row in _counts(theirs, ours, len(classes)).tolist()),
     )
 
 

@@ -96,19 +96,31 @@ def _measure(
     doubt = float(here.std()) / np.sqrt(len(here))
     if here.mean() < WORTH_A_LINE**2 * overall or here.mean() - overall < CERTAIN * doubt:
         return None
-    words = " and ".join(cut.words(inputs, X) for cut in _simplified(cuts))
+    words = " and ".join(cut.words(inputs, X) for cut in _simplified(cuts, inputs))
     rmse = float(np.sqrt(squared[inside].mean()))
     return Region(words, int(inside.sum()), rmse, rmse / float(np.sqrt(squared.mean())))
 
 
-def _simplified(cuts: tuple[_Cut, ...]) -> list[_Cut]:
-    """Leave out what another cut of the same column says already: x > 1 beside x > 2."""
+def _simplified(cuts: tuple[_Cut, ...], inputs: Inputs) -> list[_Cut]:
+    """Leave out what another cut of the same column says already: x > 1 beside x > 2.
+
+    Of a factor, "town is x" says that it is no other level.
+    """
     tightest: dict[tuple[int, bool], _Cut] = {}
     for cut in cuts:
         known = tightest.get((cut.feature, cut.above))
         if known is None or (cut.threshold > known.threshold) == cut.above:
             tightest[cut.feature, cut.above] = cut
-    return list(tightest.values())
+    kept = list(tightest.values())
+    shown = {int(inputs.column_of[cut.feature]) for cut in kept if _is_level(cut, inputs)}
+    return [
+        c for c in kept if _is_level(c, inputs) or int(inputs.column_of[c.feature]) not in shown
+    ]
+
+
+def _is_level(cut: _Cut, inputs: Inputs) -> bool:
+    """Tell that a cut is the rows with one level of a factor."""
+    return cut.above and inputs.columns[inputs.column_of[cut.feature]].kind == "factor"
 
 
 def _grow(

@@ -11,7 +11,15 @@ from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import load_network
-from nn2poly.cli.options import Force, ModelArgument, SomeData, TableOptions, Threshold, Trust
+from nn2poly.cli.options import (
+    Force,
+    Groups,
+    ModelArgument,
+    SomeData,
+    TableOptions,
+    Threshold,
+    Trust,
+)
 from nn2poly.cli.polynomials import (
     describe,
     facts,
@@ -20,7 +28,7 @@ from nn2poly.cli.polynomials import (
     target_scores,
     top_terms,
 )
-from nn2poly.cli.tablefiles import named, read_table
+from nn2poly.cli.tablefiles import named, read_table, take_groups
 from nn2poly.cli.targets import check_target
 from nn2poly.conversion import convert as conversion
 from nn2poly.conversion.transforms import KINDS
@@ -130,6 +138,7 @@ def convert(
         typer.Option("--output", "-o", metavar="FILE", help="Where to write: .json or .npz."),
     ] = Path("poly.json"),
     threshold: Threshold = None,
+    groups: Groups = None,
     trust: Trust = False,
     force: Force = False,
 ) -> Answer:
@@ -142,15 +151,19 @@ def convert(
     max_order, curves = _order(order), _transforms(transforms or [])
     budget = _budget(max_terms, data, method, around)
     wanted = _regions(regions, data, method, around)
+    if groups is not None:
+        _check_sampled("Groups of rows are of data.", "--groups", data, method, around)
     with progress(STEPS) as step:
         step("reading the model")
         network = load_network(model, trust=trust)
-        rows, target = None, None
+        rows, target, together = None, None, None
         if data is not None:
             step("reading the data")
             frame, target = read_table(data, table)
+            frame, together = take_groups(frame, data, groups, network.inputs)
             rows = _inputs(frame, data, network, table)
             target = None if target is None else target.loc[rows.index]
+            together = None if together is None else together.loc[rows.index]
         poly = conversion.convert(
             network,
             max_order,
@@ -163,6 +176,7 @@ def convert(
             taylor_order=taylor_order,
             target_r2=target_r2,
             transforms=curves,
+            groups=together,
             progress=step,
             threshold=threshold,
             feature_names=_feature_names(network, rows),

@@ -7,6 +7,7 @@ from nn2poly.cli.command import Answer, command
 from nn2poly.cli.console import progress
 from nn2poly.cli.options import (
     DataOption,
+    Groups,
     ModelOption,
     PolyArgument,
     TableOptions,
@@ -32,15 +33,16 @@ def fidelity(
     data: DataOption,
     table: TableOptions,
     threshold: Threshold = None,
+    groups: Groups = None,
     trust: Trust = False,
 ) -> Answer:
     """Measure how closely a polynomial follows its network on your rows."""
     with progress(4) as step:
-        case = load_case(poly, model, data, table, trust=trust, step=step)
+        case = load_case(poly, model, data, table, trust=trust, step=step, groups=groups)
         step("comparing")
         poly_here = case.poly if threshold is None else case.poly.with_threshold(threshold)
         labels = known_labels(poly_here, case.target)
-        card = assess.fidelity(case.network, poly_here, case.X, labels)
+        card = assess.fidelity(case.network, poly_here, case.X, labels, groups=case.groups)
     scores = target_scores(case.network, poly_here, case.X, case.target)
     verdict = str(card.verdict)
     parts = (verdict, *scores_text(scores, table.target), *card.tables(), str(card.guarantee))

@@ -58,6 +58,15 @@ Threshold = Annotated[
         help="Of two classes: the probability of the second from which on it is chosen.",
     ),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COL",
+        help="Column of what rows belong to, such as a patient or a day: never split between "
+        "fitting and judging. It is no input unless the model names it.",
+    ),
+]
 OutputName = Annotated[
     str | None, typer.Option("--output-name", metavar="NAME", help="Which output; default: all.")
 ]

@@ -13,7 +13,7 @@ from nn2poly.arguments import plural
 from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import check_file, load_network
 from nn2poly.cli.options import TableOptions
-from nn2poly.cli.tablefiles import read_table
+from nn2poly.cli.tablefiles import read_table, take_groups
 from nn2poly.formula import display, piecewise_display
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.loading import load
@@ -40,12 +40,15 @@ class Case:
         DataFrame (n, p) of inputs.
     target
         Series (n,) of what the network should predict; None when it was not named.
+    groups
+        Series (n,) of what the rows belong to; None when it was not named.
     """
 
     poly: Explicit
     network: Network
     X: pd.DataFrame
     target: pd.Series | None
+    groups: pd.Series | None = None
 
 
 def load_polynomial(path: Path) -> Explicit:
@@ -71,6 +74,7 @@ def load_case(
     *,
     trust: bool,
     step: Callable[[str], None],
+    groups: str | None = None,
 ) -> Case:
     """Read a polynomial, its network and a table, announcing each step."""
     step("reading the polynomial")
@@ -78,8 +82,11 @@ def load_case(
     step("reading the model")
     network = load_network(model, trust=trust)
     step("reading the data")
-    X, target = load_inputs(data, table, polynomial, network)
-    return Case(polynomial, network, X, target)
+    frame, target = read_table(data, table)
+    frame, together = take_groups(frame, data, groups, polynomial.inputs)
+    X = _chosen(frame, data, table, polynomial, network)
+    of_rows = (None if each is None else each.loc[X.index] for each in (target, together))
+    return Case(polynomial, network, X, *of_rows)
 
 
 def load_inputs(
@@ -87,9 +94,15 @@ def load_inputs(
 ) -> tuple[pd.DataFrame, pd.Series | None]:
     """Read the columns of a polynomial's features, and the target of the same rows."""
     frame, target = read_table(data, table)
-    others = () if network is None else (network.inputs,)
-    X = choose_inputs(frame, data, poly.inputs, *others, skip_missing=table.skip_missing)
+    X = _chosen(frame, data, table, poly, network)
     return X, None if target is None else target.loc[X.index]
+
+
+def _chosen(
+    frame: pd.DataFrame, data: str, table: TableOptions, poly: Explicit, network: Network | None
+) -> pd.DataFrame:
+    others = () if network is None else (network.inputs,)
+    return choose_inputs(frame, data, poly.inputs, *others, skip_missing=table.skip_missing)
 
 
 def target_scores(

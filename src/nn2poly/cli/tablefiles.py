@@ -14,6 +14,7 @@ from nn2poly.cli.command import note
 from nn2poly.cli.models import check_file
 from nn2poly.cli.options import TableOptions
 from nn2poly.errors import InvalidInputError, StorageError, require
+from nn2poly.inputs import Inputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +67,36 @@ def read_table(source: str, options: TableOptions) -> tuple[pd.DataFrame, pd.Ser
             raise _no_column(name, frame, source)
     target = None if options.target is None else frame[options.target]
     return frame.drop(columns=gone), target
+
+
+def take_groups(
+    frame: pd.DataFrame, source: str, column: str | None, inputs: Inputs
+) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Take the column of groups out of a table, unless it is an input as well.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"day": [1, 1], "age": [31, 47]})
+    >>> rest, groups = take_groups(frame, "people.csv", "day", Inputs.of(["age"]))
+    >>> list(rest), list(groups)
+    (['age'], [1, 1])
+    """
+    if column is None:
+        return frame, None
+    if column not in frame.columns:
+        raise _no_column(column, frame, source)
+    groups = frame[column]
+    if groups.isna().any():
+        raise InvalidInputError(
+            "Some rows belong to no group.",
+            where=f"--groups {column}",
+            expected="a value in every row",
+            found=f"{int(groups.isna().sum()):,} rows without",
+            remedy="fill them in, or leave --groups out",
+        )
+    known = {*inputs.feature_names, *(each.name for each in inputs.columns)}
+    return (frame if column in known else frame.drop(columns=[column])), groups
 
 
 def named(source: str) -> str:

@@ -173,6 +173,7 @@ def frontier(
     regions: Iterable[int] = REGIONS,
     max_terms: Iterable[int] = BUDGETS,
     sample_weight: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
     binary: str | bool | Iterable[Any] = "auto",
     bounded: bool = True,
     progress: bool | Callable[[str], None] = False,
@@ -201,7 +202,7 @@ def frontier(
         Numbers of regions to try with each.
     max_terms
         Budgets of terms (per region) to try.
-    sample_weight, binary, bounded, progress, after, feature_names, output_names
+    sample_weight, groups, binary, bounded, progress, after, feature_names, output_names
         As in `convert`.
     link, classes, check, missing
         As in `convert`.
@@ -229,7 +230,9 @@ def frontier(
     report("reading the sample")
     held = check_flag(bounded, name="bounded")
     skip = check_missing(missing)
-    problem = read_problem(network, X, sample_weight, binary, bounded=held, skip_missing=skip)
+    problem = read_problem(
+        network, X, sample_weight, binary, groups=groups, bounded=held, skip_missing=skip
+    )
     if not can_choose(problem):
         raise InvalidInputError(
             "The sample is too small to keep rows for choices.",
@@ -249,6 +252,7 @@ def frontier(
             max_terms=point.max_terms,
             regions=point.regions,
             sample_weight=sample_weight,
+            groups=groups,
             binary=binary,
             bounded=held,
             progress=progress,

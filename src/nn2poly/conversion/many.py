@@ -139,7 +139,10 @@ def _shared_bounds(networks: list[Model], options: dict[str, Any]) -> dict[str, 
     try:
         network = named_network(networks[0], data, options.get("feature_names"), None)
         skip = check_missing(options.get("missing", "refuse"))
-        problem = read_problem(network, data, weights, binary, bounded=True, skip_missing=skip)
+        groups = options.get("groups")
+        problem = read_problem(
+            network, data, weights, binary, groups=groups, bounded=True, skip_missing=skip
+        )
     except NN2PolyError as error:
         raise error.within("models[0]") from None
     rows = problem.fit_rows

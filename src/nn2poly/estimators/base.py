@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     _check_feature_names_in,
@@ -75,7 +76,10 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
         if self.random_state is not None:
             _seed(model, self.random_state)
         params = dict(fit_params)
-        weights = params.pop("sample_weight", None)
+        weights, groups = params.pop("sample_weight", None), params.pop("groups", None)
+        if groups is not None and isinstance(model, BaseSearchCV):
+            # A search splits by them as well.
+            params["groups"] = groups
         if weights is not None:
             params[weight_name(model)] = weights
         self.estimator_ = model.fit(X, y, **params)
@@ -87,8 +91,9 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
             regions=self.regions,
             bounded=bounded,
             method=self.method,
-            # Only a calibration has a use for weights.
+            # Only a calibration has a use for weights and groups.
             sample_weight=None if self.method == "taylor" else weights,
+            groups=None if self.method == "taylor" else groups,
             target_r2=self.target_r2,
             refit=self.refit,
             binary=self.binary,

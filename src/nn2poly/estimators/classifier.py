@@ -81,7 +81,8 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
             Array (n,) of labels; or (n, n_labels) of 0 and 1, several labels at once.
         **fit_params
             ``sample_weight`` (n,) goes to the estimator that takes it and to the
-            calibration; anything else to the estimator's ``fit`` as it is.
+            calibration; ``groups`` (n,), rows that belong together, to the calibration and to
+            a search that takes them; anything else to the estimator's ``fit`` as it is.
 
         Returns
         -------

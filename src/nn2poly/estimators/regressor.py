@@ -79,7 +79,8 @@ class PolynomialRegressor(RegressorMixin, PolynomialEstimator):  # type: ignore[
             Array (n,), or (n, n_outputs).
         **fit_params
             ``sample_weight`` (n,) goes to the estimator that takes it and to the
-            calibration; anything else to the estimator's ``fit`` as it is.
+            calibration; ``groups`` (n,), rows that belong together, to the calibration and to
+            a search that takes them; anything else to the estimator's ``fit`` as it is.
 
         Returns
         -------

@@ -3,16 +3,17 @@
 >>> import nn2poly as n2p
 >>> poly = n2p.Polynomial.from_terms(["a", "a b"], [2.0, 1.0], ["a", "b"])
 >>> n2p.explain.shapley(poly, X=[[1.0, 3.0]], background=[[0.0, 0.0], [0.0, 2.0]])
-Shapley values: mean |value| over 1 row
-feature  mean |value|
--------  ------------
-a               4.000
-b               1.000
+Shapley values: root mean square over 1 row
+feature  rms value
+-------  ---------
+a            4.000
+b            1.000
 """
 
 from nn2poly.explain.accumulated import AccumulatedEffects, ale
 from nn2poly.explain.anova import Anova, anova
 from nn2poly.explain.bounds import Bounds, Monotonicity, bounds, monotonicity
+from nn2poly.explain.cohorts import cohort_shapley
 from nn2poly.explain.dependence import IndividualCurves, PartialDependence, ice, partial_dependence
 from nn2poly.explain.derivatives import derivative, gradients
 from nn2poly.explain.effects import MarginalEffects, marginal_effects
@@ -22,6 +23,7 @@ from nn2poly.explain.feature_importance import importance
 from nn2poly.explain.friedman import FriedmanH, friedman_h
 from nn2poly.explain.interactions import Interactions, interactions
 from nn2poly.explain.local import LocalComparison, compare_local
+from nn2poly.explain.permuted import against_chance
 from nn2poly.explain.shapley import ShapleyValues, shapley
 from nn2poly.explain.variance import VarianceShares, sobol
 
@@ -41,9 +43,11 @@ __all__ = [
     "PiecewiseEnsemble",
     "ShapleyValues",
     "VarianceShares",
+    "against_chance",
     "ale",
     "anova",
     "bounds",
+    "cohort_shapley",
     "compare_local",
     "derivative",
     "ensemble",

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.algebra.terms import Terms
 from nn2poly.arguments import check_count, listed, plural
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
@@ -16,6 +17,8 @@ from nn2poly.explain.alignment import check_features, check_same, deviation, sta
 from nn2poly.explain.explanation_ensemble import ExplanationEnsemble, has_values, side_by_side
 from nn2poly.explain.summaries import shown
 from nn2poly.explain.written import union_of_terms
+from nn2poly.formula.deviations import carried
+from nn2poly.formula.importance import ranking
 from nn2poly.formula.largest import largest
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
@@ -35,10 +38,14 @@ class Ensemble:
         The average polynomial: its predictions are the average of the members'.
     coefficients
         Array (n_members, n_terms, n_outputs), in the terms of ``mean``.
+    null
+        Array (m, n_terms, n_outputs): coefficients of networks that were trained on permuted
+        responses, from `against_chance`; None when there are none.
     """
 
     mean: Polynomial
     coefficients: FloatArray
+    null: FloatArray | None = None
 
     @property
     def std(self) -> FloatArray:
@@ -81,11 +88,19 @@ class Ensemble:
                 found=f"{null.coefficients.shape[1]} terms",
                 remedy="convert both alike: the same max_order and columns",
             )
-        reached = np.abs(null.coefficients) >= np.abs(self.mean.coefficients)
+        return self._reached(null.coefficients)
+
+    @property
+    def by_chance(self) -> FloatArray | None:
+        """How often networks with nothing to learn reach the mean here, as `beside` gives it."""
+        return None if self.null is None else self._reached(self.null)
+
+    def _reached(self, null: FloatArray) -> FloatArray:
+        reached = np.abs(null) >= np.abs(self.mean.coefficients)
         return np.asarray((1.0 + reached.sum(axis=0)) / (1.0 + len(reached)))
 
     def table(self, n: int = 20, *, output: int | str = 0) -> Table:
-        """List the intercept and the n largest coefficients of the mean.
+        """List the intercept and the n terms of the mean that matter most; see `Polynomial.top`.
 
         Parameters
         ----------
@@ -98,23 +113,34 @@ class Ensemble:
         mean, std = poly.coefficients[:, column], self.std[:, column]
         stable = self.sign_stability[:, column]
         terms = poly.terms
-        size = np.where(terms.orders() == 0, np.inf, np.abs(mean))
+        size = np.where(terms.orders() == 0, np.inf, ranking(poly).sizes[:, column])
         count = check_count(n, where="n") + int((terms.orders() == 0).any())
         low, high = (f(axis=0)[:, column] for f in (self.coefficients.min, self.coefficients.max))
+        chance = self.by_chance
+        more = () if chance is None else (chance[:, column],)
         rows = tuple(
             (
                 term_name(terms[i], poly.inputs.entry_names),
                 len(terms[i]),
-                *(float(a[i]) for a in (mean, std, low, high, stable)),
+                *(float(a[i]) for a in (mean, std, low, high, stable, *more)),
             )
             for i in largest(size, count).tolist()
         )
         return Table(
             f"Coefficients of {len(self.coefficients)} polynomials, "
             f"output {poly.outputs.scale_names[column]}",
-            ("term", "order", "mean", "sd", "lowest", "highest", "same sign"),
+            ("term", "order", "mean", "sd", "lowest", "highest", "same sign")
+            + ("by chance",) * len(more),
             rows,
+            note="" if self.null is None else _chance_note(len(self.null)),
         )
+
+
+def _chance_note(count: int) -> str:
+    return (
+        f"by chance: the share of {count} networks trained on permuted responses, one added, that "
+        "have a coefficient as large."
+    )
 
 
 @shown()
@@ -173,8 +199,8 @@ def ensemble(
     Networks trained again, from another start or on a resample, give other coefficients. A
     term that changes sign among them is no finding. One whose sign holds need not be: networks
     that were trained on the same rows share the noise of these rows, and with a response of pure
-    noise most first-order terms keep their sign over five seeds. Train some on resamples of the
-    rows, and some on a permuted response: `Ensemble.beside` compares with the latter.
+    noise most first-order terms keep their sign over five seeds. `against_chance` trains some on
+    permuted responses as well, and tells how often they have coefficients as large.
 
     Parameters
     ----------
@@ -231,15 +257,33 @@ def _of_polynomials(
     moved = [poly.rebase(middle, width) for poly in polys]
     terms, coefficients = union_of_terms(moved)
     low, high = _overlap(polys)
+    average = coefficients.mean(axis=0)
     mean = replace(
         moved[0],
-        coefficients=coefficients.mean(axis=0),
+        coefficients=average,
         terms=terms,
         inputs=moved[0].inputs.seen(low, high),
         layers=(),
         card=None,
+        deviations=_moves(moved, terms, coefficients, average),
     )
     return Ensemble(mean, coefficients)
+
+
+def _moves(
+    polys: Sequence[Polynomial], terms: Terms, coefficients: FloatArray, average: FloatArray
+) -> FloatArray | None:
+    """Give the deviations (n_terms, k) of the mean's terms; None when a member knows none.
+
+    That of a term is its coefficient times what is alike in all members.
+    """
+    known = [(poly.terms, poly.deviations) for poly in polys if poly.deviations is not None]
+    if len(known) < len(polys):
+        return None
+    sizes = np.stack([carried(own, found, terms) for own, found in known])
+    each = np.divide(sizes, np.abs(coefficients), out=np.zeros_like(sizes), where=sizes > 0.0)
+    result: FloatArray = np.abs(average) * each.max(axis=0)
+    return result
 
 
 def _of_pieces(

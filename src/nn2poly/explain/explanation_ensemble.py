@@ -12,7 +12,7 @@ from nn2poly.arguments import default_names
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.alignment import check_same, deviation, stability
-from nn2poly.explain.summaries import how_many, subset_name
+from nn2poly.explain.summaries import how_many, root_mean_square, subset_name
 from nn2poly.formula.largest import largest
 from nn2poly.formula.term_names import output_index
 from nn2poly.tables import Table
@@ -68,7 +68,7 @@ class ExplanationEnsemble:
         return stability(self.values)
 
     def table(self, n: int | None = None, *, output: int | str = 0) -> Table:
-        """List features, or subsets of them, by mean absolute value over the rows.
+        """List features, or subsets of them, by the root mean square of their means.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class ExplanationEnsemble:
             )
         outputs = self.output_names or default_names("y", self.values.shape[3])
         column = output_index(output, outputs)
-        size = np.abs(self.mean[:, :, column]).mean(axis=0)
+        size = root_mean_square(self.mean[:, :, column])
         spread = self.std[:, :, column].mean(axis=0)
         stable = self.sign_stability[:, :, column].mean(axis=0)
         rows = tuple(
@@ -99,12 +99,12 @@ class ExplanationEnsemble:
             f"Explanations of {len(self.values)} networks, output {outputs[column]}",
             (
                 "feature" if self.subsets is None else "features",
-                "mean |value|",
+                "rms value",
                 "sd across networks",
                 "same sign",
             ),
             rows,
-            note="Each is an average over the rows.",
+            note="Each is over the rows: a root mean square, and two averages.",
         )
 
     def _curves(self) -> bool:

@@ -14,7 +14,7 @@ from nn2poly.explain.games import INDICES, Subset, index_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_mixed, warn_once
 from nn2poly.explain.separating import player_values, separable
-from nn2poly.explain.summaries import ranked_table, shown, subset_name
+from nn2poly.explain.summaries import ranked_table, root_mean_square, shown, subset_name
 from nn2poly.explain.written import recentred
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index, parse_term
@@ -72,7 +72,7 @@ class Interactions:
         output: int | str | None = None,
         size: int | None = None,
     ) -> Table:
-        """Rank the subsets by mean absolute value, the n first or all.
+        """Rank the subsets by the root mean square of their values, the n first or all.
 
         Parameters
         ----------
@@ -87,10 +87,10 @@ class Interactions:
         chosen = [j for j, s in enumerate(self.subsets) if wanted is None or len(s) == wanted]
         rows = plural(len(self.values), "row")
         return ranked_table(
-            f"{self.index} up to order {self.order}: mean |value| over {rows}",
+            f"{self.index} up to order {self.order}: root mean square over {rows}",
             "features",
             [subset_name(self.subsets[j], self.feature_names) for j in chosen],
-            np.abs(self.values[:, chosen]).mean(axis=0),
+            root_mean_square(self.values[:, chosen]),
             self.output_names,
             n=n,
             output=output,
@@ -169,12 +169,12 @@ def interactions(
     >>> poly = n2p.Polynomial.from_terms(["a", "a b"], [2.0, 1.0], ["a", "b"])
     >>> found = n2p.explain.interactions(poly, [[1.0, 3.0]], [[0.0, 0.0], [0.0, 2.0]])
     >>> found
-    k-SII up to order 2: mean |value| over 1 row
-    features  mean |value|
-    --------  ------------
-    a                3.000
-    a × b            2.000
-    b                    0
+    k-SII up to order 2: root mean square over 1 row
+    features  rms value
+    --------  ---------
+    a             3.000
+    a × b         2.000
+    b                 0
     """
     largest = check_order(order, where="order")
     weight = index_weight(check_choice(index, INDICES, name="index"), largest)

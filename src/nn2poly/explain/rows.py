@@ -104,12 +104,15 @@ def warn_mixed(poly: Formula) -> None:
     """Warn where the card says that the formula is far off on rows whose columns are mixed."""
     # A `Separable`, which the functions take as well, has no card.
     card = getattr(poly, "card", None)
-    if card is None or not card.is_worse_mixed:
+    if card is None or not card.is_poor_mixed:
         return
+    there, here = r2_text(card.r2_mixed), r2_text(card.r2)
+    found = f"further from the network (R2 {there}) than on rows as they are (R2 {here})"
+    if not card.is_worse_mixed:
+        found = f"far from the network (R2 {there}; on rows as they are {here})"
     warn_user(
-        "This explanation looks at rows whose columns are mixed, where the formula is further "
-        f"from the network (R2 {r2_text(card.r2_mixed)}) than on rows as they are "
-        f"(R2 {r2_text(card.r2)}): it may tell of the formula alone. explain.ale stays near the "
+        f"This explanation looks at rows whose columns are mixed, where the formula is {found}: "
+        "it may tell of the formula alone. explain.ale and explain.cohort_shapley stay near the "
         "rows.",
         MixedRowsWarning,
     )

@@ -17,7 +17,7 @@ from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_mixed, warn_once
 from nn2poly.explain.separable import Separable
 from nn2poly.explain.separating import player_values, separable
-from nn2poly.explain.summaries import ranked_table, shown
+from nn2poly.explain.summaries import ranked_table, root_mean_square, shown
 from nn2poly.explain.written import recentred
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index
@@ -48,6 +48,8 @@ class ShapleyValues:
         Names.
     residual
         Array (n, n_outputs): what the network adds beyond the polynomial; None without a model.
+    kind
+        ``interventional``, of `shapley`, or ``cohort``, of `cohort_shapley`.
     """
 
     values: FloatArray
@@ -56,6 +58,7 @@ class ShapleyValues:
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]
     residual: FloatArray | None = None
+    kind: str = "interventional"
 
     @property
     def total(self) -> FloatArray:
@@ -65,13 +68,25 @@ class ShapleyValues:
         return sums
 
     def table(self, n: int | None = None, *, output: int | str | None = None) -> Table:
-        """Rank the features by mean absolute value, the n first or all, of one output or all."""
-        extra = {} if self.residual is None else {RESIDUAL_NAME: np.abs(self.residual).mean(axis=0)}
+        """Rank the features by the root mean square of their values, of one output or all.
+
+        Over the background it is the standard deviation, as in `importance`: values are 0 on
+        average there, but for interactions of features that go together.
+
+        Parameters
+        ----------
+        n
+            How many features; None for all.
+        output
+            Index or name of the only output to show; None for all of them.
+        """
+        extra = {} if self.residual is None else {RESIDUAL_NAME: root_mean_square(self.residual)}
+        name = "Cohort Shapley values" if self.kind == "cohort" else "Shapley values"
         return ranked_table(
-            f"Shapley values: mean |value| over {plural(len(self.values), 'row')}",
+            f"{name}: root mean square over {plural(len(self.values), 'row')}",
             "feature",
             self.feature_names,
-            np.abs(self.values).mean(axis=0),
+            root_mean_square(self.values),
             self.output_names,
             n=n,
             output=output,
@@ -158,11 +173,11 @@ def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> Sha
     >>> found.values[0, :, 0], found.base_values
     (array([4., 1.]), array([0.]))
     >>> found
-    Shapley values: mean |value| over 1 row
-    feature  mean |value|
-    -------  ------------
-    a               4.000
-    b               1.000
+    Shapley values: root mean square over 1 row
+    feature  rms value
+    -------  ---------
+    a            4.000
+    b            1.000
     """
     rows = read_rows(poly, X, "X")
     reference = read_population(poly, background, "background")

@@ -41,6 +41,19 @@ def subset_name(subset: Sequence[int], feature_names: Sequence[str]) -> str:
     return " × ".join(feature_names[i] for i in subset)
 
 
+def root_mean_square(values: FloatArray) -> FloatArray:
+    """Tell how large values (n, …) are over the rows; of one row it is the absolute value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> root_mean_square(np.array([[3.0, -1.0], [-3.0, 1.0]]))
+    array([3., 1.])
+    """
+    result: FloatArray = (values**2).mean(axis=0) ** 0.5
+    return result
+
+
 def how_many(n: int | None, count: int) -> int:
     """Give the number of rows of a table that was asked for n of them, or for all (None).
 
@@ -62,7 +75,7 @@ def ranked_table(
     n: int | None = None,
     output: int | str | None = None,
     extra: Mapping[str, FloatArray] | None = None,
-    heading: str = "mean |value|",
+    heading: str = "rms value",
 ) -> Table:
     """Rank named rows by their mean over the outputs.
 
@@ -86,9 +99,9 @@ def ranked_table(
     >>> import numpy as np
     >>> ranked_table("Sizes", "feature", ["a", "b"], np.array([[1.0], [2.0]]), ["y"], n=1)
     Sizes
-    feature  mean |value|
-    -------  ------------
-    b               2.000
+    feature  rms value
+    -------  ---------
+    b            2.000
     the largest 1 of 2
     """
     below = dict(extra or {})

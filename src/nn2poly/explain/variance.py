@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.explain.anova import Anova, decomposed
 from nn2poly.explain.games import Subset
 from nn2poly.explain.rows import checked_population, warn_mixed
@@ -47,6 +47,9 @@ class VarianceShares:
     ratio
         Array (n_outputs,): the variance with independent features in units of that on the rows
         as they are; NaN for an output that does not vary, None when unknown.
+    as_they_are
+        The same for the joint distribution, where the two variances of an output differ by more
+        than a factor of 2: it is then shown first. Else None.
     """
 
     subsets: tuple[Subset, ...]
@@ -57,6 +60,7 @@ class VarianceShares:
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]
     ratio: FloatArray | None = None
+    as_they_are: VarianceShares | None = None
 
     @property
     def shares(self) -> FloatArray:
@@ -125,11 +129,12 @@ class VarianceShares:
             return ""
         times = float(self.ratio[k])
         found = f"With independent features the variance is {times:.3g} times that on the rows"
-        if ALIKE[0] <= times <= ALIKE[1]:
+        if not _apart(self.ratio)[k]:
             return f"{found} as they are."
         return (
             f"{found} as they are: features go together, and these shares are of a variance that "
-            "the data do not have. sobol(…, joint=True) splits that of the rows."
+            "the data do not have. sobol(…, joint=True), .as_they_are here, splits that of the "
+            "rows."
         )
 
     def _title(self, k: int) -> str:
@@ -138,8 +143,9 @@ class VarianceShares:
         return f"Shares of the variance{name} ({kind})"
 
     def _tables(self) -> list[Table]:
+        first = [] if self.as_they_are is None else self.as_they_are._tables()
         outputs = range(min(3, len(self.output_names)))
-        return [
+        return first + [
             table
             for k in outputs
             for table in (self.table(10, output=k), self.subset_table(10, output=k))
@@ -162,7 +168,8 @@ def sobol(poly: Formula, X: Any, *, joint: bool = False) -> VarianceShares:
     closed form from moments of single features. For the joint distribution of the rows as they
     are, Var f = Σ_T Cov(f_T, f) splits into a structural part Var f_T and a correlative part
     Cov(f_T, f - f_T) (Li et al. 2010). The ratio of the two variances says how far the first
-    is from the second.
+    is from the second; where it is below 0.5 or above 2, the result holds both and shows the
+    second first.
 
     Parameters
     ----------
@@ -191,6 +198,19 @@ def sobol(poly: Formula, X: Any, *, joint: bool = False) -> VarianceShares:
     rows = checked_population(poly, X)
     warn_mixed(poly)
     effects = decomposed(poly, rows)
+    found = _shares(effects, rows, joint=joint)
+    if joint or found.ratio is None or not np.any(_apart(found.ratio)):
+        return found
+    return replace(found, as_they_are=_shares(effects, rows, joint=True))
+
+
+def _apart(ratio: FloatArray) -> BoolArray:
+    """Tell where two variances differ much; not where there is none."""
+    return (ratio < ALIKE[0]) | (ratio > ALIKE[1])
+
+
+def _shares(effects: Anova, rows: FloatArray, *, joint: bool) -> VarianceShares:
+    """Split the variance over raw rows (n, p), or that of independent features."""
     independent = effects.variances.sum(axis=0)
     if joint:
         structural, correlative, variance = _covariances(effects, rows)
@@ -209,7 +229,7 @@ def sobol(poly: Formula, X: Any, *, joint: bool = False) -> VarianceShares:
         variance,
         joint,
         effects.feature_names,
-        poly.outputs.scale_names,
+        effects.poly.outputs.scale_names,
         independent / np.where(real > floor, real, np.nan),
     )
 

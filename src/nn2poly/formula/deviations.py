@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nn2poly.algebra.terms import Terms
 from nn2poly.arrays import FloatArray
 from nn2poly.formula.evaluate import products
 
@@ -50,3 +51,18 @@ def term_deviations(poly: Polynomial, rows: FloatArray) -> FloatArray:
             spread[place : place + values.shape[1]] = values.std(axis=0)
     result: FloatArray = np.abs(poly.coefficients) * spread[:, None]
     return result
+
+
+def carried(terms: Terms, sizes: FloatArray, others: Terms) -> FloatArray:
+    """Give other terms the sizes (n_terms, n_outputs) of the same ones; new ones have none.
+
+    Examples
+    --------
+    >>> from nn2poly.algebra.terms import Listed
+    >>> few, more = Listed.of([(0, 1)], 2), Listed.of([(), (0,), (0, 1)], 2)
+    >>> carried(few, np.array([[3.0]]), more).ravel()
+    array([0., 0., 3.])
+    """
+    known = dict(zip(terms, sizes, strict=True))
+    nothing = np.zeros(sizes.shape[1])
+    return np.array([known.get(term, nothing) for term in others]).reshape(len(others), -1)

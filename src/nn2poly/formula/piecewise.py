@@ -266,10 +266,12 @@ class PiecewisePolynomial:
     def with_threshold(self, threshold: float) -> PiecewisePolynomial:
         """Give the same formula with another probability of the second class that is enough.
 
-        Labels, cards, reports and exports then go by it; ``outputs.threshold`` tells it.
+        Labels, reports and exports then go by it; ``outputs.threshold`` tells it. The labels of
+        a card were those of the former one: it is dropped, and `fidelity` measures another.
         """
         parts = tuple(part.with_threshold(threshold) for part in self.polynomials)
-        return replace(self, polynomials=parts)
+        card = self.card if threshold == self.outputs.threshold else None
+        return replace(self, polynomials=parts, card=card)
 
     def rebase(
         self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0

@@ -20,6 +20,7 @@ from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError, UnknownTermError
 from nn2poly.formula import display, predicting, ranking, storage
 from nn2poly.formula.archives import is_checked_map
+from nn2poly.formula.deviations import carried
 from nn2poly.formula.document import damaged
 from nn2poly.formula.evaluate import evaluate, term_values
 from nn2poly.formula.fold import fold_terms
@@ -65,7 +66,8 @@ class Polynomial:
         coefficients, layers and card.
     deviations
         Array (n_terms, n_outputs): standard deviation of each term's contribution on the data
-        that the conversion saw; None when it saw none, or when terms were rewritten since.
+        that the conversion saw, in the coordinates that it chose; None when it saw none, or when
+        terms were merged since.
 
     Examples
     --------
@@ -412,15 +414,19 @@ class Polynomial:
     def with_threshold(self, threshold: float) -> Polynomial:
         """Give the same formula with another probability of the second class that is enough.
 
-        Labels, cards, reports and exports then go by it; ``outputs.threshold`` tells it.
+        Labels, reports and exports then go by it; ``outputs.threshold`` tells it. The labels of
+        a card were those of the former one: it is dropped, and `fidelity` measures another.
         """
-        return replace(self, outputs=replace(self.outputs, threshold=threshold))
+        card = self.card if threshold == self.outputs.threshold else None
+        return replace(self, outputs=replace(self.outputs, threshold=threshold), card=card)
 
     def rebase(self, center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Polynomial:
         """Rewrite the same polynomial in ``(x - center) / scale``; default: raw units.
 
         Predictions do not change but for rounding. Where that would cost more than a millionth
-        of an output's range, as high powers of a year in raw units do, it is refused.
+        of an output's range, as high powers of a year in raw units do, it is refused. What a
+        term matters stays what it was around the former centre: around another one the terms of
+        a column move the output against each other, and units say nothing.
 
         Examples
         --------
@@ -437,9 +443,10 @@ class Polynomial:
         factor, shift = inputs.scale / self.scale, (inputs.center - self.center) / self.scale
         if not self._is_listed:
             values = np.concatenate(substitute(self._blocks(), factor, shift))
-            return self._with(coefficients=values, inputs=inputs)
+            return self._with(coefficients=values, inputs=inputs, deviations=self.deviations)
         terms, values = substitute_listed(self.terms, self.coefficients, factor, shift)
-        return self._with(coefficients=values, terms=terms, inputs=inputs)
+        sizes = None if self.deviations is None else carried(self.terms, self.deviations, terms)
+        return self._with(coefficients=values, terms=terms, inputs=inputs, deviations=sizes)
 
     def fold(
         self, factors: Sequence[Sequence[Any]], *, never: Sequence[tuple[Any, Any]] = ()
