@@ -33,7 +33,7 @@ def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
         return model
     X = gathered(X, "X")
     if can_read(model) or not is_function(model):
-        network = read_or_advise(model)
+        network = read_or_advise(model, n_features=_width(X))
         fits = network.n_features == inputs.n_features and not is_stream(X)
         if fits and hasattr(type(X), "__getitem__") and len(X):
             _check(network, model, X)
@@ -46,6 +46,15 @@ def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
     count = outputs.count if pair else answer.shape[1]
     known = outputs if count == outputs.count else Outputs.of(None, count)
     return Oracle(function, form_like(X, inputs), inputs, known, gives_probabilities=chances)
+
+
+def _width(table: Any) -> int | None:
+    """Count the columns of a table; None where it does not tell."""
+    labels = frame_columns(table)
+    if labels is not None:
+        return len(labels)
+    shape: tuple[int, ...] = getattr(table, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None
 
 
 def _check(network: Any, model: Any, X: Any) -> None:

@@ -57,7 +57,7 @@ def check_reading(network: Network, model: Any, table: Any = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the framework, about itself
-            found = own(model, X, table)
+            found = own(model, network.inputs.as_columns(X), table)
     except NN2PolyError:
         raise
     except Exception as error:  # a model may raise anything

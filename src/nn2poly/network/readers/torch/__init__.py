@@ -9,7 +9,7 @@ leave a doubt, ``module.example_input_array``, Lightning's name for a batch, dec
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -168,9 +168,15 @@ def _exported(
 def _network(program: Program, n_features: int | None = None) -> Network:
     refuse_unknown(program)
     walk, result = first_fit(program, n_features)
+    make = partial(Walk, row_shape=walk.row_shape)
+    if walk.builder.factors.wanted:
+        make = partial(make, factors=walk.builder.factors.wanted)
+        walk = make(program)
+        result = walk.run()
     coordinates = walk.builder.coordinates()
     if coordinates is not None:
-        walk = Walk(program, walk.row_shape, *coordinates)
+        make = partial(make, center=coordinates[0], scale=coordinates[1])
+        walk = make(program)
         result = walk.run()
     if result.axis:
         raise UnsupportedModelError(
@@ -180,17 +186,17 @@ def _network(program: Program, n_features: int | None = None) -> Network:
             remedy="give out one row per row of inputs",
         )
     network = walk.builder.finish(result)
-    _check_other_rows(program, walk.row_shape, coordinates or (), network)
+    _check_other_rows(program, make, network)
     return network
 
 
 def _check_other_rows(
-    program: Program, row_shape: tuple[int, ...], coordinates: tuple[Any, ...], network: Network
+    program: Program, walk_of: Callable[[Program], Walk], network: Network
 ) -> None:
     """Refuse outputs that depend on the number of rows in the batch."""
     if not any(rule_name(program, node) in (*MEASURES, "getattr") for node in program.graph.nodes):
         return
-    walk = Walk(replace(program, rows=program.rows + 1), row_shape, *coordinates)
+    walk = walk_of(replace(program, rows=program.rows + 1))
     try:
         other = walk.builder.finish(walk.run())
     except MisfitError:  # a program that was exported for one number of rows

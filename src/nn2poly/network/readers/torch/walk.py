@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from torch.fx import Node
 
 import nn2poly.network.readers.torch.rules as rules
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers.symbolic import Tensor, TensorBuilder
+from nn2poly.network.readers.symbolic import Factor, Tensor, TensorBuilder
 from nn2poly.network.readers.torch.allowed import (
     TENSOR_ATTRIBUTES,
     check_arguments,
@@ -54,6 +55,8 @@ class Walk:
         Shape of one row of inputs; its product is the number of features.
     center, scale
         Working coordinates of the inputs, numbers or (n_features,).
+    factors
+        Columns of the inputs that are factors, which a walk before this one asked for.
     """
 
     def __init__(
@@ -62,9 +65,10 @@ class Walk:
         row_shape: tuple[int, ...],
         center: npt.ArrayLike = 0.0,
         scale: npt.ArrayLike = 1.0,
+        factors: Mapping[int, Factor] | None = None,
     ) -> None:
         self.program = program
-        self.builder = TensorBuilder(row_shape, center, scale, rows=program.rows)
+        self.builder = TensorBuilder(row_shape, center, scale, rows=program.rows, factors=factors)
         self.row_shape = row_shape
         self._order = live_nodes(program)
         self._values: dict[Node, Any] = {}
