@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from nn2poly.batches import gathered
+from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs, frame_columns
 from nn2poly.inputs.forms import form_like
 from nn2poly.network.asking import asking_function, is_function, read_answer
 from nn2poly.network.checking import ROWS, check_reading
 from nn2poly.network.fallback import read_or_advise
 from nn2poly.network.oracle import Model, Oracle, are_probabilities, is_pair
+from nn2poly.network.network import Network
 from nn2poly.network.readers import can_read
+from nn2poly.network.readers.choosing import SeveralOutputsError
 from nn2poly.outputs import Outputs
 from nn2poly.streams import even_choice, is_stream
 
 
-def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
+def comparable(
+    model: Any, inputs: Inputs, outputs: Outputs, X: Any, *, output: str | int | None = None
+) -> Model:
     """Give what a formula is compared with on rows X.
 
     Parameters
@@ -28,15 +34,18 @@ def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
         Of the formula.
     X
         The rows, as the user has them.
+    output
+        Of a model with several outputs the one that the formula is of; by default the one of
+        its name.
     """
     if isinstance(model, Oracle):
         return model
     X = gathered(X, "X")
     if can_read(model) or not is_function(model):
-        network = read_or_advise(model, n_features=_width(X))
+        network, output = _read(model, _width(X), outputs, output)
         fits = network.n_features == inputs.n_features and not is_stream(X)
         if fits and hasattr(type(X), "__getitem__") and len(X):
-            _check(network, model, X)
+            _check(network, model, X, output)
         return network
     X = next(even_choice(X, ROWS))
     function, few = asking_function(model), X[:ROWS]
@@ -48,6 +57,20 @@ def comparable(model: Any, inputs: Inputs, outputs: Outputs, X: Any) -> Model:
     return Oracle(function, form_like(X, inputs), inputs, known, gives_probabilities=chances)
 
 
+def _read(
+    model: Any, n_features: int | None, outputs: Outputs, output: str | int | None
+) -> tuple[Network, str | int | None]:
+    """Read a model; of several outputs the one that a formula is named after."""
+    try:
+        return read_or_advise(model, n_features=n_features, output=output), output
+    except SeveralOutputsError as error:
+        first = outputs.names[0]
+        for name in (first, first.removesuffix("_0")):
+            with contextlib.suppress(InvalidInputError):
+                return read_or_advise(model, n_features=n_features, output=name), name
+        raise error
+
+
 def _width(table: Any) -> int | None:
     """Count the columns of a table; None where it does not tell."""
     labels = frame_columns(table)
@@ -57,8 +80,8 @@ def _width(table: Any) -> int | None:
     return int(shape[1]) if len(shape) == 2 else None
 
 
-def _check(network: Any, model: Any, X: Any) -> None:
+def _check(network: Any, model: Any, X: Any, output: str | int | None) -> None:
     few = X[:ROWS]
     if frame_columns(few) is None:
         few = network.check_data(few, where="X")
-    check_reading(network, model, few)
+    check_reading(network, model, few, output=output)

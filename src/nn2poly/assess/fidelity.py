@@ -105,6 +105,7 @@ def fidelity(
     groups: npt.ArrayLike | None = None,
     threshold: float | None = None,
     missing: str = "refuse",
+    output: str | int | None = None,
 ) -> FidelityCard:
     """Compare a polynomial with the network, or the function, that it came from.
 
@@ -135,6 +136,9 @@ def fidelity(
     missing
         What becomes of rows with a missing value that nothing fills in: ``"refuse"`` says which,
         ``"skip"`` leaves them out.
+    output
+        Of a model with several outputs the one that the polynomial is of; by default the one of
+        its name.
 
     Returns
     -------
@@ -149,7 +153,7 @@ def fidelity(
     True
     """
     check_polynomial(poly, "fidelity")
-    network = comparable(model, poly.inputs, poly.outputs, X)
+    network = comparable(model, poly.inputs, poly.outputs, X, output=output)
     check_pair(network, poly, "fidelity")
     skip, pair = check_missing(missing), (poly.inputs, network.inputs)
     rows = read_evenly(X, lambda table: read_either(table, *pair, allow_nan=skip))

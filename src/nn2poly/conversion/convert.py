@@ -67,6 +67,7 @@ class Options(TypedDict, total=False):
     missing: str
     progress: bool | Callable[[str], None]
     after: str | None
+    output: str | int | None
     feature_names: Iterable[str] | None
     output_names: Iterable[str] | None
     link: str | None
@@ -118,6 +119,7 @@ def convert(
     missing: str = "refuse",
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
+    output: str | int | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
     link: str | None = None,
@@ -199,6 +201,8 @@ def convert(
         takes each line.
     after
         Of a scikit-learn pipeline: convert what comes after the step of this name.
+    output
+        Of a model with several outputs the one to convert: its name, or its number.
     feature_names, output_names
         Names, when the model and the data bring none or others are wanted.
     link, classes
@@ -254,7 +258,9 @@ def convert(
         raise _needs_data("Only a calibration holds columns at bounds.")
     if asked is not None:
         _check_transformable(task, bounded=is_held)
-    found_model = read_model(model, data, after=after, link=link, classes=classes, check=check)
+    found_model = read_model(
+        model, data, after=after, link=link, classes=classes, check=check, output=output
+    )
     if isinstance(found_model, Oracle):
         _check_function(task, keep_layers=keep_layers, out=out)
     names = _tuple(feature_names)
@@ -323,6 +329,7 @@ def polynomial_network(
     bounded: bool | Mapping[str, tuple[float, float]] = True,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
+    output: str | int | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
     check: bool = True,
@@ -344,7 +351,7 @@ def polynomial_network(
     chosen = _choose(method, data, around)
     target = _check_target(target_r2) if chosen == "calibrated" else target_r2
     task = Task(_check_order(max_order), chosen, refit, target, progress)
-    found_model = read_model(model, data, after=after, check=check)
+    found_model = read_model(model, data, after=after, check=check, output=output)
     if isinstance(found_model, Oracle):
         raise InvalidInputError(
             "A function has no layers, so there is no polynomial in factored form.",

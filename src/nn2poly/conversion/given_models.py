@@ -35,6 +35,7 @@ def read_model(
     link: str | None = None,
     classes: Iterable[Any] | None = None,
     check: bool = True,
+    output: str | int | None = None,
 ) -> Model:
     """Read a model, or take a function for what it is.
 
@@ -44,7 +45,7 @@ def read_model(
         Anything that `read_network` reads, or any other callable.
     data
         As the user gave it, or None.
-    after, link, classes, check
+    after, link, classes, check, output
         As those of `nn2poly.convert`.
     """
     wanted = check_flag(check, name="check")
@@ -55,9 +56,9 @@ def read_model(
     if not can_read(model) and is_function(model):
         return _function(model, data, after, link, classes, check=wanted)
     first = None if data is None else first_table(data)
-    network = read_or_advise(model, after=after, n_features=_width(first))
+    network = read_or_advise(model, after=after, n_features=_width(first), output=output)
     if wanted and after is None:
-        check_reading(network, model, _rows(first, network))
+        check_reading(network, model, _rows(first, network), output=output)
     return _declared(network, link, classes)
 
 

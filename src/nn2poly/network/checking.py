@@ -27,7 +27,9 @@ ASKED = ("keras", "onnx", "sklearn", "torch")
 OF_DEVIATION, OF_SIZE, HALF_UNITS = 1e-3, 1e-4, 16.0
 
 
-def check_reading(network: Network, model: Any, table: Any = None) -> None:
+def check_reading(
+    network: Network, model: Any, table: Any = None, *, output: str | int | None = None
+) -> None:
     """Refuse a network that does not give what its model gives.
 
     Parameters
@@ -38,6 +40,8 @@ def check_reading(network: Network, model: Any, table: Any = None) -> None:
         The model.
     table
         At most `ROWS` rows as the user has them; None to draw some around the origin.
+    output
+        The one that was read, of a model that has several.
 
     Raises
     ------
@@ -57,7 +61,9 @@ def check_reading(network: Network, model: Any, table: Any = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the framework, about itself
-            found = own(model, network.inputs.as_columns(X), table)
+            # A pipeline encodes its columns itself, and knows what its levels stand for.
+            rows = X if reader in ("onnx", "sklearn") else network.inputs.as_columns(X)
+            found = own(model, rows, table, output)
     except NN2PolyError:
         raise
     except Exception as error:  # a model may raise anything

@@ -13,7 +13,11 @@ METHODS = {"keras": "model.predict", "sklearn": "model.predict", "torch": "model
 
 
 def read_or_advise(
-    model: Any, *, after: str | None = None, n_features: int | None = None
+    model: Any,
+    *,
+    after: str | None = None,
+    n_features: int | None = None,
+    output: str | int | None = None,
 ) -> Network:
     """Read a model; where that is refused, name the function that can be fitted instead.
 
@@ -29,7 +33,7 @@ def read_or_advise(
     ... pass model.predict to fit its outputs instead: convert(model.predict, 2, data=X)
     """
     try:
-        return read_network(model, after=after, n_features=n_features)
+        return read_network(model, after=after, n_features=n_features, output=output)
     except UnsupportedModelError as error:
         advised = "convert(lambda" in (error.remedy or "")
         raise error.also(None if advised else _fallback(model)) from error.__cause__

@@ -27,6 +27,8 @@ READERS = {
     "torch.ExportedProgram": "torch",
     "torch.Module": "torch",
 }
+# Readers of models that may have several outputs.
+WITH_OUTPUTS = ("files", "keras", "onnx", "torch")
 Matches = str | Callable[[Any], bool]
 Reader = Callable[[Any], Network]
 # What `register_reader` was given, the latest last.
@@ -68,7 +70,13 @@ def register_reader(matches: Matches, read: Reader) -> None:
     _registered.append((matches, read))
 
 
-def read_network(model: Any, *, after: str | None = None, n_features: int | None = None) -> Network:
+def read_network(
+    model: Any,
+    *,
+    after: str | None = None,
+    n_features: int | None = None,
+    output: str | int | None = None,
+) -> Network:
     """Read a trained model into a `Network`.
 
     Parameters
@@ -84,6 +92,8 @@ def read_network(model: Any, *, after: str | None = None, n_features: int | None
         columns that the step gives out.
     n_features
         Of a PyTorch module, which does not say it: the number of columns of the data.
+    output
+        Of a model with several outputs the one to read: its name, or its number.
 
     Returns
     -------
@@ -111,6 +121,15 @@ def read_network(model: Any, *, after: str | None = None, n_features: int | None
     options: dict[str, Any] = {} if after is None else {"after": after}
     if reader == "torch" and n_features is not None:
         options["n_features"] = n_features
+    if output is not None:
+        if reader not in WITH_OUTPUTS:
+            raise InvalidInputError(
+                "This model has one table of outputs.",
+                where="output",
+                expected="a model of PyTorch, Keras or ONNX",
+                found=f"{type(model).__module__}.{type(model).__qualname__}",
+            )
+        options["output"] = output
     network: Network = import_module(f"{__name__}.{reader}").read(model, **options)
     return network
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -45,6 +45,8 @@ class TensorBuilder:
         Number of rows of the imagined batch.
     factors
         Columns of the inputs that are factors, which a walk before this one asked for.
+    names
+        Of the columns, where the model has some.
     """
 
     def __init__(
@@ -55,8 +57,9 @@ class TensorBuilder:
         *,
         rows: int = ROWS,
         factors: Mapping[int, Factor] | None = None,
+        names: Sequence[str] | None = None,
     ) -> None:
-        self.factors = Factors(math.prod(row_shape), factors or {})
+        self.factors = Factors(math.prod(row_shape), factors or {}, names)
         # A level stays 0 or 1 in the algebra, also where a scaler comes after the encoder.
         levels = self.factors.is_level()
         place = np.where(levels, 0.0, center), np.where(levels, 1.0, scale)

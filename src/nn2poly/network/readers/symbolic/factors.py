@@ -7,12 +7,13 @@ each times its code, and whatever looks levels up is linear.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
 
+from nn2poly.arguments import default_names
 from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.inputs import Column, Inputs
 from nn2poly.network.builder import Value
@@ -55,10 +56,14 @@ class Factors:
         Of the table.
     found
         Number of a column → its levels.
+    names
+        Of the columns, where the model has some.
     """
 
-    def __init__(self, n_columns: int, found: Mapping[int, Factor]) -> None:
-        self.found, self._n_columns = dict(found), n_columns
+    def __init__(
+        self, n_columns: int, found: Mapping[int, Factor], names: Sequence[str] | None = None
+    ) -> None:
+        self.found, self._n_columns, self._names = dict(found), n_columns, names
         self.wanted: dict[int, Factor] = {}
         widths = [len(found[j].levels) if j in found else 1 for j in range(n_columns)]
         self._starts = [0, *accumulate(widths)]
@@ -86,14 +91,15 @@ class Factors:
         return features.linear(matrix)
 
     def inputs(self) -> Inputs | None:
-        """Give the columns with their levels; None where all are numbers."""
-        if not self.found:
+        """Give the columns with their levels; None where all are numbers without names."""
+        if not self.found and self._names is None:
             return None
+        names = self._names or default_names("x", self._n_columns)
         columns = [
-            _column(f"x{j + 1}", self.found[j]) if j in self.found else Column(f"x{j + 1}")
-            for j in range(self._n_columns)
+            _column(name, self.found[j]) if j in self.found else Column(name)
+            for j, name in enumerate(names)
         ]
-        return Inputs(tuple(columns), named=False)
+        return Inputs(tuple(columns), named=self._names is not None)
 
     def want(self, value: Value, factor: Factor) -> bool:
         """Ask that each entry of a value, which is a column, be a factor; False if one is none."""
