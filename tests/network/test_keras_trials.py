@@ -131,7 +131,7 @@ def test_a_column_of_categories_is_a_factor(name):
     table = np.hstack([KINDS, NUMBERS])
     network = n2p.read_network(model)
     assert [c.kind for c in network.inputs.columns] == ["factor", *["number"] * 4]
-    assert network.feature_names[:4] == ("kind=0", "kind=1", "kind=2", "numbers_0")
+    assert network.inputs.feature_names[:4] == ("kind=0", "kind=1", "kind=2", "numbers_0")
     expected = to_array(model([KINDS, NUMBERS]))
     np.testing.assert_allclose(network.predict(table), expected, atol=2e-6)
     check_reading(network, model, table)

@@ -9,13 +9,15 @@ from nn2poly.batches import gathered
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs, frame_columns
 from nn2poly.inputs.forms import form_like
+from nn2poly.inputs.joined import Parts
 from nn2poly.network.asking import asking_function, is_function, read_answer
 from nn2poly.network.checking import ROWS, check_reading
 from nn2poly.network.fallback import read_or_advise
-from nn2poly.network.oracle import Model, Oracle, are_probabilities, is_pair
 from nn2poly.network.network import Network
+from nn2poly.network.oracle import Model, Oracle, are_probabilities, is_pair
 from nn2poly.network.readers import can_read
 from nn2poly.network.readers.choosing import SeveralOutputsError
+from nn2poly.network.several import joined_data
 from nn2poly.outputs import Outputs
 from nn2poly.streams import even_choice, is_stream
 
@@ -40,12 +42,13 @@ def comparable(
     """
     if isinstance(model, Oracle):
         return model
+    X, parts = joined_data(model, X)
     X = gathered(X, "X")
     if can_read(model) or not is_function(model):
-        network, output = _read(model, _width(X), outputs, output)
+        network, output = _read(model, parts or _width(X), outputs, output)
         fits = network.n_features == inputs.n_features and not is_stream(X)
         if fits and hasattr(type(X), "__getitem__") and len(X):
-            _check(network, model, X, output)
+            _check(network, model, X, output, parts)
         return network
     X = next(even_choice(X, ROWS))
     function, few = asking_function(model), X[:ROWS]
@@ -58,7 +61,7 @@ def comparable(
 
 
 def _read(
-    model: Any, n_features: int | None, outputs: Outputs, output: str | int | None
+    model: Any, n_features: int | Parts | None, outputs: Outputs, output: str | int | None
 ) -> tuple[Network, str | int | None]:
     """Read a model; of several outputs the one that a formula is named after."""
     try:
@@ -80,8 +83,8 @@ def _width(table: Any) -> int | None:
     return int(shape[1]) if len(shape) == 2 else None
 
 
-def _check(network: Any, model: Any, X: Any, output: str | int | None) -> None:
+def _check(network: Any, model: Any, X: Any, output: str | int | None, parts: Parts | None) -> None:
     few = X[:ROWS]
     if frame_columns(few) is None:
         few = network.check_data(few, where="X")
-    check_reading(network, model, few, output=output)
+    check_reading(network, model, few, output=output, parts=parts)

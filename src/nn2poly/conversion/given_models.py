@@ -14,6 +14,7 @@ from nn2poly.conversion.reading import all_tables, first_table
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.inputs import frame_columns
 from nn2poly.inputs.forms import table_inputs
+from nn2poly.inputs.joined import Parts
 from nn2poly.links import LINKS
 from nn2poly.network.asking import is_function
 from nn2poly.network.checking import ROWS, check_reading
@@ -36,6 +37,7 @@ def read_model(
     classes: Iterable[Any] | None = None,
     check: bool = True,
     output: str | int | None = None,
+    parts: Parts | None = None,
 ) -> Model:
     """Read a model, or take a function for what it is.
 
@@ -45,6 +47,8 @@ def read_model(
         Anything that `read_network` reads, or any other callable.
     data
         As the user gave it, or None.
+    parts
+        How the columns of the data are cut into the inputs of a model that has several.
     after, link, classes, check, output
         As those of `nn2poly.convert`.
     """
@@ -56,9 +60,9 @@ def read_model(
     if not can_read(model) and is_function(model):
         return _function(model, data, after, link, classes, check=wanted)
     first = None if data is None else first_table(data)
-    network = read_or_advise(model, after=after, n_features=_width(first), output=output)
+    network = read_or_advise(model, after=after, n_features=parts or _width(first), output=output)
     if wanted and after is None:
-        check_reading(network, model, _rows(first, network), output=output)
+        check_reading(network, model, _rows(first, network), output=output, parts=parts)
     return _declared(network, link, classes)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice, check_names, per_feature
+from nn2poly.arguments import check_choice, check_names, default_names, per_feature
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
@@ -26,6 +26,7 @@ from nn2poly.inputs.holes import (
     filled_matrix,
     missing_name,
 )
+from nn2poly.inputs.joined import one_table
 from nn2poly.inputs.matrices import (
     Level,
     as_matrix,
@@ -322,13 +323,17 @@ class Inputs:
         where the columns know how, else refused, or NaN with ``allow_nan``.
         """
         levels, columns = self.levels_of, [c.name for c in self.columns if not c.marks]
+        X = one_table(X)
         X = one_row(X, (*columns, *self.feature_names))
         X = with_text(X, columns, where=where) if levels else X
         if self.are_numbers and len(columns) < self.n_features:
             X = by_position(X, columns, named=self.named, where=where)
         names = matching_names(X, self.table_features, levels=levels)
         if not self.named and len(frame_columns(X) or ()) == self.n_features:
-            names = None
+            # Names that a model gives to its inputs are followed where the frame has them.
+            own = self.feature_names != default_names("x", self.n_features)
+            known = own and set(self.feature_names) <= set(frame_columns(X) or ())
+            names = names if known else None
         if self.has_holes:
             X, names = self._filled(X, names, where), self.feature_names
         return self._matrix(X, names, where, allow_nan)

@@ -14,6 +14,7 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError, NN2PolyError, UnsupportedModelError
+from nn2poly.inputs.joined import Parts
 from nn2poly.network.network import Network
 from nn2poly.network.readers import reader_of
 from nn2poly.outputs import Outputs
@@ -28,7 +29,12 @@ OF_DEVIATION, OF_SIZE, HALF_UNITS = 1e-3, 1e-4, 16.0
 
 
 def check_reading(
-    network: Network, model: Any, table: Any = None, *, output: str | int | None = None
+    network: Network,
+    model: Any,
+    table: Any = None,
+    *,
+    output: str | int | None = None,
+    parts: Parts | None = None,
 ) -> None:
     """Refuse a network that does not give what its model gives.
 
@@ -42,6 +48,8 @@ def check_reading(
         At most `ROWS` rows as the user has them; None to draw some around the origin.
     output
         The one that was read, of a model that has several.
+    parts
+        How the columns are cut into the inputs of a PyTorch model that has several.
 
     Raises
     ------
@@ -63,7 +71,8 @@ def check_reading(
             warnings.simplefilter("ignore")  # of the framework, about itself
             # A pipeline encodes its columns itself, and knows what its levels stand for.
             rows = X if reader in ("onnx", "sklearn") else network.inputs.as_columns(X)
-            found = own(model, rows, table, output)
+            cut = {"n_features": parts} if parts is not None and reader == "torch" else {}
+            found = own(model, rows, table, output, **cut)
     except NN2PolyError:
         raise
     except Exception as error:  # a model may raise anything

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nn2poly.errors import UnsupportedModelError
+from nn2poly.inputs.joined import Parts
 from nn2poly.network.network import Network
 from nn2poly.network.readers import can_read, read_network, reader_of
 
@@ -16,7 +17,7 @@ def read_or_advise(
     model: Any,
     *,
     after: str | None = None,
-    n_features: int | None = None,
+    n_features: int | Parts | None = None,
     output: str | int | None = None,
 ) -> Network:
     """Read a model; where that is refused, name the function that can be fitted instead.

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
+from nn2poly.inputs.joined import Parts
 from nn2poly.network.network import Network
 
 # "root package.class name" of a model or of one of its bases → module of its reader.
@@ -74,7 +75,7 @@ def read_network(
     model: Any,
     *,
     after: str | None = None,
-    n_features: int | None = None,
+    n_features: int | Parts | None = None,
     output: str | int | None = None,
 ) -> Network:
     """Read a trained model into a `Network`.
@@ -91,7 +92,8 @@ def read_network(
         Of a scikit-learn pipeline: read what comes after the step of this name, in the
         columns that the step gives out.
     n_features
-        Of a PyTorch module, which does not say it: the number of columns of the data.
+        Of a PyTorch module, which does not say it: the number of columns of the data; `convert`
+        tells from its data how they are cut into several inputs.
     output
         Of a model with several outputs the one to read: its name, or its number.
 

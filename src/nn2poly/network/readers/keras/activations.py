@@ -100,7 +100,9 @@ def _relu(call: Call, get: Callable[[str], Any]) -> Tensor:
     slope, top, threshold = get("negative_slope") or 0.0, get("max_value"), get("threshold") or 0.0
     if threshold or (slope and top is not None) or top == 0:
         given = {"negative_slope": slope, "max_value": top, "threshold": threshold}
-        return activate_by_values(call, call.tensor(), partial(_keras_relu, **given), "relu_by_parts")
+        return activate_by_values(
+            call, call.tensor(), partial(_keras_relu, **given), "relu_by_parts"
+        )
     if slope:
         return call.builder.activate(call.tensor(), "leaky_relu", negative_slope=slope)
     if top is None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from nn2poly.network.readers.keras.inputs import DeclaredInputs, output_place
 
 
-def own_outputs(
-    model: Any, X: Any, _table: Any = None, output: str | int | None = None
-) -> Any:
+def own_outputs(model: Any, X: Any, _table: Any = None, output: str | int | None = None) -> Any:
     """Run the model in inference mode, by its own ``predict`` where a subclass has one."""
     if isinstance(model, str | Path):  # a file is read, and never run
         return None
@@ -44,6 +43,4 @@ def _tensor(part: Any) -> Any:
 
     if part.dtype.kind != "U":
         return keras.ops.convert_to_tensor(part)
-    import tensorflow
-
-    return tensorflow.constant(part)
+    return import_module("tensorflow").constant(part)

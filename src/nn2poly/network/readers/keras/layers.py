@@ -148,8 +148,10 @@ def _extreme(call: Call, largest: bool) -> Tensor:
 
     def two(a: Any, b: Any) -> Tensor:
         gap = added(a, b, -1.0) if largest else added(b, a, -1.0)
-        return added(call.builder.activate(gap, "relu"), b, 1.0) if largest else added(
-            b, call.builder.activate(gap, "relu"), -1.0
+        return (
+            added(call.builder.activate(gap, "relu"), b, 1.0)
+            if largest
+            else added(b, call.builder.activate(gap, "relu"), -1.0)
         )
 
     return _combined(two, call)
@@ -250,7 +252,17 @@ _ACTIVATION_OPERATIONS = (
 # Operations on each entry by itself, of which the values are enough.
 _BY_VALUES = (
     *("Abs", "Absolute", "Arcsinh", "Clip", "Cos", "Cosh", "Erf", "Exp2", "Expm1", "HardShrink"),
-    *("HardSilu", "Log", "Log1p", "Reciprocal", "Rsqrt", "Sign", "Sinh", "SoftShrink", "SparsePlus"),
+    *(
+        "HardSilu",
+        "Log",
+        "Log1p",
+        "Reciprocal",
+        "Rsqrt",
+        "Sign",
+        "Sinh",
+        "SoftShrink",
+        "SparsePlus",
+    ),
     *("Sqrt", "Squareplus", "TanhShrink", "Threshold"),
 )
 LAYERS: dict[str, Rule] = {

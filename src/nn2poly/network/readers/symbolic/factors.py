@@ -99,7 +99,7 @@ class Factors:
             _column(name, self.found[j]) if j in self.found else Column(name)
             for j, name in enumerate(names)
         ]
-        return Inputs(tuple(columns), named=self._names is not None)
+        return Inputs(tuple(columns), named=False)
 
     def want(self, value: Value, factor: Factor) -> bool:
         """Ask that each entry of a value, which is a column, be a factor; False if one is none."""

@@ -18,10 +18,12 @@ import torch
 
 import nn2poly.network.readers.torch.tracing as tracing
 from nn2poly.errors import UnsupportedModelError
+from nn2poly.inputs.joined import Parts
 from nn2poly.network.network import Network
 from nn2poly.network.readers.symbolic import MisfitError, rows_counted, same_layers
 from nn2poly.network.readers.torch.answers import NO_FORWARD
 from nn2poly.network.readers.torch.flow import first_line
+from nn2poly.network.readers.torch.joining import Joined, cuts, joined, labels, required_inputs
 from nn2poly.network.readers.torch.nodes import place, rule_name
 from nn2poly.network.readers.torch.rules import MEASURES
 from nn2poly.network.readers.torch.sizes import (
@@ -36,7 +38,9 @@ from nn2poly.network.readers.torch.tracing import REWRITE, Program
 from nn2poly.network.readers.torch.walk import Walk, refuse_unknown
 
 
-def read(model: Any, n_features: int | None = None) -> Network:
+def read(
+    model: Any, n_features: int | Parts | None = None, output: str | int | None = None
+) -> Network:
     """Read a trained model, which stays as it is.
 
     Parameters
@@ -46,7 +50,9 @@ def read(model: Any, n_features: int | None = None) -> Network:
         or a fitted ``skorch`` net.
     n_features
         The number of columns of the data, where they are at hand: tried before what the layers
-        suggest.
+        suggest; of a model with several inputs, how the columns are cut into them.
+    output
+        Of several outputs the one to read: its name or number.
 
     Raises
     ------
@@ -61,13 +67,13 @@ def read(model: Any, n_features: int | None = None) -> Network:
     """
     with torch.no_grad(), _no_random_numbers(model):
         if isinstance(model, torch.nn.Module):
-            return _read_module(model, n_features)
+            return _read_module(model, n_features, output)
         if isinstance(model, torch.export.ExportedProgram):
             program = tracing.exported_program(model, "the exported program")
             return _network(replace(program, foreign=True))
         from nn2poly.network.readers.torch.skorch import read_net
 
-        return read_net(model, partial(_read_module, n_features=n_features))
+        return read_net(model, partial(_read_module, n_features=n_features, output=output))
 
 
 @contextlib.contextmanager
@@ -91,9 +97,56 @@ def _no_random_numbers(model: Any) -> Iterator[None]:
 # ---- from a module to a program --------------------------------------------------------------
 
 
-def _read_module(model: torch.nn.Module, n_features: int | None = None) -> Network:
-    module = _with_forward(unwrap(model))
-    return _network(_program(module, n_features), n_features)
+def _read_module(
+    model: torch.nn.Module,
+    n_features: int | Parts | None = None,
+    output: str | int | None = None,
+) -> Network:
+    module = one_table(_with_forward(unwrap(model)), n_features, output)
+    count = n_features.n_columns if isinstance(n_features, Parts) else n_features
+    network = _network(_program(module, count), count)
+    names = labels(module, network.n_outputs) if isinstance(module, Joined) else None
+    return network if names is None else network.named(None, names)
+
+
+def one_table(
+    module: torch.nn.Module, n_features: int | Parts | None, output: str | int | None
+) -> torch.nn.Module:
+    """Give a model that takes one table and gives one: itself, or with what is around it."""
+    if isinstance(n_features, Parts):
+        return joined(module, n_features, output)
+    names = required_inputs(module)
+    if len(names) > 1 and n_features is not None:
+        return _cut(module, names, n_features, output)
+    return module if output is None or len(names) > 1 else joined(module, None, output)
+
+
+def _cut(
+    module: torch.nn.Module, names: tuple[str, ...], n_columns: int, output: str | int | None
+) -> torch.nn.Module:
+    """Find the one way to cut a table into several inputs that all layers fit."""
+    fits, reason = [], None
+    for parts in cuts(module, names, n_columns):
+        whole = joined(module, parts, output)
+        try:
+            _network(_program(whole, n_columns), n_columns)
+        except MisfitError:
+            continue
+        except UnsupportedModelError as error:
+            reason = error  # this part is refused however the table is cut
+            continue
+        fits.append(whole)
+    if len(fits) == 1:
+        return fits[0]
+    if reason is not None and not fits:
+        raise reason
+    raise UnsupportedModelError(
+        f"It cannot be told how {n_columns} columns are cut into the inputs.",
+        where=f"forward of {type(module).__name__}",
+        expected=f"one way to cut them into {', '.join(names)}",
+        found=f"{len(fits) or 'no'} ways that fit the layers",
+        remedy=f"pass the tables themselves: data=({', '.join(names)})",
+    )
 
 
 def _with_forward(model: torch.nn.Module) -> torch.nn.Module:
@@ -124,6 +177,8 @@ def _program(module: torch.nn.Module, n_features: int | None) -> Program:
 
 
 def _example_shape(module: torch.nn.Module) -> tuple[int, ...] | None:
+    if isinstance(module, Joined) and module.parts is not None:
+        return (module.parts.n_columns,)
     example = getattr(module, "example_input_array", None)
     shape = getattr(example, "shape", ())
     return tuple(int(n) for n in shape[1:]) if len(shape) > 1 else None
