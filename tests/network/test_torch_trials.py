@@ -399,34 +399,127 @@ def noise(m, x):
     return m.a(x) + torch.randn(5, generator=torch.Generator().manual_seed(1))
 
 
-EITHER = {
+def other_column(m, x):
+    x = x.clone()
+    x[:, 0] = x[:, 1] * 2.0
+    return m.last(torch.tanh(m.a(x)))
+
+
+def into_zeros(m, x):
+    out = torch.zeros_like(x)
+    out[:, 2:4] = x[:, :2]
+    out[:, 5] = 1.0
+    return m.a(out)
+
+
+def masked(m, x):
+    x = x.clone()
+    x[x > 0] = 0.0
+    return m.a(x)
+
+
+def shared(m, x):
+    part = m.a(x)[:, :2]
+    whole = m.a(x)
+    part[:, 0] = 0.0
+    return m.last(whole) + part
+
+
+RIGHT = {
     "a column is written": lambda: Model(written),
+    "a column is copied": lambda: Model(other_column),
+    "columns into zeros": lambda: Model(into_zeros),
+    "a part is written": lambda: Model(shared),
     "a part is doubled in place": lambda: Model(lambda m, x: m.last(m.a(x).mul_(2.0))),
-    "TorchScript": lambda: torch.jit.trace(nn.Linear(8, 4), torch.zeros(2, 8)),
-    "quantised": Quantised,
     "Linear on a Parameter": OnParameter,
-    "own generator": lambda: Model(noise),
-    "out=": lambda: Model(lambda m, x: torch.tanh(h := m.a(x), out=h)),
-    "misread width": lambda: Model(lambda m, x: m.narrow(x[:, :3]) - m.narrow(x[:, -3:])),
-    "whole table looked up": lambda: Model(lambda m, x: m.table(x[:, 6:].long()).sum(1)),
+    "a generator with a seed": lambda: Model(noise),
+    "slices from both ends": lambda: Model(lambda m, x: m.narrow(x[:, :3]) - m.narrow(x[:, -3:])),
+    "several columns looked up": lambda: Model(lambda m, x: m.table(x[:, 6:].long()).sum(1)),
+    "stacked columns": lambda: Model(
+        lambda m, x: m.narrow(torch.column_stack([x[:, 0], x[:, 2:4]]))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_unusual_is_right(name):
+    model = RIGHT[name]().double().eval()
+    network = n2p.read_network(model, n_features=8)
+    with torch.no_grad():
+        expected = model(TABLE.clone()).numpy()
+    found = network.predict(X).reshape(expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    check_reading(network, model, X)
+
+
+SAID = {
+    "TorchScript": (
+        lambda: torch.jit.trace(nn.Linear(8, 4), torch.zeros(2, 8)),
+        "TorchScript module hides",
+    ),
+    "quantised": (Quantised, "quantised"),
+    "out=": (lambda: Model(lambda m, x: torch.tanh(h := m.a(x), out=h)), "out="),
+    "values decide where": (lambda: Model(masked), "decide where"),
 }
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:torch.quantize_per_tensor")
-@pytest.mark.parametrize("name", EITHER)
-def test_it_is_right_or_refused_in_one_message(name):
-    model = EITHER[name]().eval()
-    try:
-        poly = n2p.convert(model, 2, data=X)
-    except n2p.NN2PolyError as error:
-        assert error.what
-        assert error.remedy
-        assert error.where
-        return
-    network = n2p.read_network(model, n_features=8)
-    with torch.no_grad():
-        expected = model(TABLE.float()).numpy()
-    found = network.predict(X).reshape(expected.shape)
-    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
-    assert poly.n_terms > 1
+@pytest.mark.parametrize("name", SAID)
+def test_what_cannot_be_looked_into_is_refused_in_one_message(name):
+    make, reason = SAID[name]
+    with pytest.raises(UnsupportedModelError, match=reason) as caught:
+        n2p.convert(make().eval(), 2, data=X)
+    assert caught.value.where
+    assert "to fit its outputs instead" in caught.value.remedy
+
+
+# ---- models of the field -------------------------------------------------------------------------
+
+
+def rtdl(name, **options):
+    return getattr(pytest.importorskip("rtdl_revisiting_models"), name)(d_out=1, **options)
+
+
+def number_embeddings(name, *args, **options):
+    layer = getattr(pytest.importorskip("rtdl_num_embeddings"), name)(*args, **options)
+    return nn.Sequential(layer, nn.Flatten(), nn.Linear(9, 1))
+
+
+FIELD = {
+    "MLP": lambda: rtdl("MLP", d_in=3, n_blocks=2, d_block=8, dropout=0.1),
+    "ResNet": lambda: rtdl(
+        "ResNet", d_in=3, n_blocks=2, d_block=8, d_hidden=None, d_hidden_multiplier=2.0,
+        dropout1=0.1, dropout2=0.1,
+    ),
+    "linear": lambda: number_embeddings("LinearEmbeddings", 3, 3),
+    "linear and ReLU": lambda: number_embeddings("LinearReLUEmbeddings", 3, 3),
+    "periodic": lambda: number_embeddings("PeriodicEmbeddings", 3, 3, lite=False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIELD)
+def test_models_of_the_field_are_read(name):
+    torch.manual_seed(0)
+    model = FIELD[name]().eval()
+    network = n2p.read_network(model, n_features=3)
+    expected = model(NUMBERS).detach().numpy()[:, 0]
+    np.testing.assert_allclose(network.predict(NUMBERS), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kinds", [None, [4, 4]])
+def test_an_ensemble_is_refused_as_one(kinds):
+    module = pytest.importorskip("tabm").TabM
+    model = module.make(n_num_features=3, cat_cardinalities=kinds, d_out=1).eval()
+    with pytest.raises(UnsupportedModelError, match="ensemble") as caught:
+        n2p.convert(model, 1, data=NUMBERS if kinds is None else (NUMBERS, KINDS))
+    assert "model(x).mean(1)" in caught.value.remedy
+
+
+def test_a_transformer_is_refused_for_its_normalisation():
+    module = pytest.importorskip("rtdl_revisiting_models").FTTransformer
+    options = module.get_default_kwargs(n_blocks=1)
+    model = module(n_cont_features=3, cat_cardinalities=[4, 4], d_out=1, **options).eval()
+    with pytest.raises(UnsupportedModelError, match="LayerNorm cannot be read") as caught:
+        n2p.convert(model, 1, data=(NUMBERS, KINDS))
+    assert "pass model.forward" in caught.value.remedy

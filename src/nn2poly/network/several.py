@@ -24,11 +24,11 @@ def input_names(model: Any) -> tuple[str, ...]:
         return tuple(tensor.name for tensor in getattr(model, "inputs", None) or ())
     if reader != "torch":
         return ()
-    from nn2poly.network.readers.torch.joining import required_inputs
+    from nn2poly.network.readers.torch.joining import possible_inputs
     from nn2poly.network.readers.torch.skeleton import unwrap
 
     module = getattr(model, "module_", model)
-    return required_inputs(unwrap(module)) if hasattr(type(module), "forward") else ()
+    return possible_inputs(unwrap(module)) if hasattr(type(module), "forward") else ()
 
 
 def joined_data(model: Any, data: Any) -> tuple[Any, Parts | None]:

@@ -36,9 +36,9 @@ def chosen_output(names: Sequence[str], output: str | int | None, where: str) ->
         return 0
     if isinstance(output, str) and output in names:
         return list(names).index(output)
-    if isinstance(output, int) and not isinstance(output, bool):
-        if -len(names) <= output < len(names):
-            return output % len(names)
+    is_number = isinstance(output, int) and not isinstance(output, bool)
+    if isinstance(output, int) and is_number and -len(names) <= output < len(names):
+        return output % len(names)
     found = ", ".join(map(repr, names))
     if output is None:
         raise SeveralOutputsError(

@@ -25,6 +25,7 @@ from nn2poly.network.readers.torch.answers import NO_FORWARD
 from nn2poly.network.readers.torch.flow import first_line
 from nn2poly.network.readers.torch.joining import Joined, cuts, joined, labels, required_inputs
 from nn2poly.network.readers.torch.nodes import place, rule_name
+from nn2poly.network.readers.torch.operations import unknown
 from nn2poly.network.readers.torch.rules import MEASURES
 from nn2poly.network.readers.torch.sizes import (
     EXAMPLE,
@@ -36,6 +37,12 @@ from nn2poly.network.readers.torch.sizes import (
 from nn2poly.network.readers.torch.skeleton import check_plain, unwrap
 from nn2poly.network.readers.torch.tracing import REWRITE, Program
 from nn2poly.network.readers.torch.walk import Walk, refuse_unknown
+
+# Layers that no model is read with, whatever else it does.
+HOPELESS = (
+    *("LayerNorm", "RMSNorm", "GroupNorm", "MultiheadAttention", "TransformerEncoder", "LSTM"),
+    *("GRU", "RNN", "Conv2d", "Conv3d"),
+)
 
 
 def read(
@@ -190,6 +197,7 @@ def _exported(
     n_features: int | None,
     by_fx: Exception,
 ) -> Program:
+    _refuse_by_layers(module)
     errors = []
     told = [] if n_features is None else [(n_features,)]
     for candidate in [shape] if shape else [*told, *module_shapes(module)]:
@@ -215,6 +223,21 @@ def _exported(
         found=f"torch.fx says {first_line(by_fx)}; torch.export says {by_export}",
         remedy=f"{REWRITE}; if it takes its inputs apart, {EXAMPLE}",
     ) from by_fx
+
+
+def _refuse_by_layers(module: torch.nn.Module) -> None:
+    """Refuse a model that cannot be traced by what it is made of, before a slow export."""
+    for name, part in module.named_modules():
+        if type(part).__name__ in HOPELESS and type(part).__module__.startswith("torch.nn."):
+            raise unknown(part).within(f"{name.removeprefix('model.')} ({type(part).__name__})")
+        if type(part).__module__.partition(".")[0] == "tabm":
+            raise UnsupportedModelError(
+                "TabM is an ensemble: many networks in one, each with outputs of its own.",
+                where=f"{name.removeprefix('model.') or 'the model'} ({type(part).__name__})",
+                expected="one network",
+                remedy="fit the mean of its outputs: convert(lambda x: model(x).mean(1), 2, "
+                "data=X), X a tensor",
+            )
 
 
 # ---- from a program to a network -------------------------------------------------------------

@@ -72,6 +72,12 @@ def required_inputs(module: torch.nn.Module) -> tuple[str, ...]:
     return tuple(p.name for p in given if p.default is p.empty and p.kind in kinds)
 
 
+def possible_inputs(module: torch.nn.Module) -> tuple[str, ...]:
+    """List the arguments that a forward asks for; where all may be left out, all of them."""
+    given = inspect.signature(type(module).forward).parameters
+    return required_inputs(module) or tuple(given)[1:]
+
+
 def _part(x: Any, parts: Parts, k: int) -> Any:
     part = x[:, parts.slices()[k]]
     if parts.flat[k]:

@@ -83,6 +83,9 @@ class _InPlaceProxy(Proxy):
     def __itruediv__(self, other: Any) -> Proxy:
         return self.tracer.create_proxy("call_function", operator.itruediv, (self, other), {})
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
+
 
 class _Tracer(Tracer):
     # A forward that writes to a buffer must not reach the user's tensor.
@@ -184,7 +187,14 @@ def export(module: torch.nn.Module, row_shape: tuple[int, ...]) -> Program:
     bare = skeleton(module)
     with _quiet():
         nested = (shapes,) if _takes_any_number(bare) else shapes
-        exported = torch.export.export(bare, (rows,), dynamic_shapes=nested)
+        try:
+            exported = torch.export.export(bare, (rows,), dynamic_shapes=nested)
+        except torch._dynamo.exc.UserError as error:
+            if "Constraints violated" not in str(error):
+                raise
+            # A forward that looks at the number of rows; what was read is compared with it later.
+            # The first try has marked the tensor itself.
+            exported = torch.export.export(bare, (rows.clone(),))
     return exported_program(exported, type(module).__name__)
 
 
