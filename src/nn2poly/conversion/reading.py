@@ -81,6 +81,10 @@ def named_network(
     """Give the network its names: the user's, else the model's, else the data frame's."""
     if feature_names is None and network.feature_names is None and data is not None:
         feature_names = sample_columns(data)
+        own = [column.name for column in network.inputs.columns]
+        # Names that a model gives to its inputs, in a frame that may hold others, too.
+        if feature_names is not None and set(own) <= set(feature_names):
+            feature_names = own
     return network.named(feature_names, output_names)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,8 @@ def check_reading(
         Showing the outputs of both.
     """
     reader = reader_of(model)
+    if reader == "files":
+        reader, model = _opened(model)
     if reader not in ASKED:
         return
     if table is None:
@@ -70,7 +73,7 @@ def check_reading(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the framework, about itself
             # A pipeline encodes its columns itself, and knows what its levels stand for.
-            rows = X if reader in ("onnx", "sklearn") else network.inputs.as_columns(X)
+            rows = X if reader == "sklearn" else network.inputs.as_columns(X)
             cut = {"n_features": parts} if parts is not None and reader == "torch" else {}
             found = own(model, rows, table, output, **cut)
     except NN2PolyError:
@@ -79,6 +82,17 @@ def check_reading(
         raise _fails(model, X, error) from error
     if found is not None:
         _compare(network, type(model).__name__, X, found)
+
+
+def _opened(path: Any) -> tuple[str, Any]:
+    """Open a file that was read: its graph has only operations that the reader knows."""
+    if str(path).lower().endswith(".onnx"):
+        from nn2poly.network.readers.onnx import load as open_onnx
+
+        return "onnx", open_onnx(path)
+    from nn2poly.network.readers.keras.file import load as open_keras
+
+    return "keras", open_keras(Path(path))
 
 
 def _complete(table: Any, network: Network) -> tuple[Any, FloatArray]:

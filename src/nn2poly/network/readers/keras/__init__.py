@@ -116,7 +116,9 @@ def _follow(
     def operation(op: Any) -> Callable[..., Tensor]:
         return partial(_apply, builder, path, op)
 
-    return _flat(graph._run_through_graph(inputs, operation_fn=operation))
+    found = graph._run_through_graph(inputs, operation_fn=operation)
+    # In the order of `output_names`: dictionaries keep theirs on some backends only.
+    return _flat([found[key] for key in sorted(found)] if isinstance(found, dict) else found)
 
 
 def _apply(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from nn2poly.network.readers.keras.inputs import DeclaredInputs, output_place
@@ -11,8 +10,6 @@ from nn2poly.network.readers.keras.inputs import DeclaredInputs, output_place
 
 def own_outputs(model: Any, X: Any, _table: Any = None, output: str | int | None = None) -> Any:
     """Run the model in inference mode, by its own ``predict`` where a subclass has one."""
-    if isinstance(model, str | Path):  # a file is read, and never run
-        return None
     import keras
 
     inputs = DeclaredInputs.of(model, model.name)
