@@ -11,7 +11,17 @@ from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import load_network
-from nn2poly.cli.options import Force, ModelArgument, SomeData, TableOptions, Threshold, Trust
+from nn2poly.cli.options import (
+    Classes,
+    Force,
+    Link,
+    ModelArgument,
+    SomeData,
+    TableOptions,
+    Threshold,
+    Trust,
+    values,
+)
 from nn2poly.cli.polynomials import (
     describe,
     facts,
@@ -68,6 +78,7 @@ def convert(
             "-q",
             metavar="N|auto",
             help="Highest order of the terms, 2 without --max-terms; auto needs data.",
+            autocompletion=values("1", "2", "3", "auto"),
         ),
     ] = None,
     max_terms: Annotated[
@@ -85,6 +96,7 @@ def convert(
             metavar="N|auto",
             help="How many regions there may be, each with its polynomial; auto: as few as reach "
             "--target-r2. Needs data.",
+            autocompletion=values("4", "8", "16", "auto"),
         ),
     ] = "1",
     bounded: Annotated[
@@ -100,6 +112,7 @@ def convert(
             "--method",
             metavar="NAME",
             help="auto, calibrated (fits the data), taylor (the paper), local (around a row).",
+            autocompletion=values(*conversion.METHODS),
         ),
     ] = "auto",
     around: Annotated[
@@ -123,6 +136,7 @@ def convert(
             "--transforms",
             metavar="auto|COL=KIND",
             help="Let columns enter as log, log1p or rank; may be repeated; auto chooses.",
+            autocompletion=values("auto"),
         ),
     ] = None,
     output: Annotated[
@@ -130,6 +144,8 @@ def convert(
         typer.Option("--output", "-o", metavar="FILE", help="Where to write: .json or .npz."),
     ] = Path("poly.json"),
     threshold: Threshold = None,
+    link: Link = None,
+    classes: Classes = None,
     trust: Trust = False,
     force: Force = False,
 ) -> Answer:
@@ -165,6 +181,8 @@ def convert(
             transforms=curves,
             progress=step,
             threshold=threshold,
+            link=link,
+            classes=None if classes is None else [name.strip() for name in classes.split(",")],
             feature_names=_feature_names(network, rows),
             output_names=_output_names(network, table.target),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,18 @@ from typing import Annotated
 import typer
 
 READING = "Reading the data"
+
+
+def values(*known: str) -> Callable[[str], list[str]]:
+    """Give what a shell completes a value with.
+
+    Examples
+    --------
+    >>> values("auto", "taylor")("a")
+    ['auto']
+    """
+    return lambda incomplete: [value for value in known if value.startswith(incomplete)]
+
 
 ModelArgument = Annotated[
     Path,
@@ -56,6 +69,23 @@ Threshold = Annotated[
         "--threshold",
         metavar="P",
         help="Of two classes: the probability of the second from which on it is chosen.",
+    ),
+]
+Link = Annotated[
+    str | None,
+    typer.Option(
+        "--link",
+        metavar="NAME",
+        help="Of a classifier whose model gives raw scores: sigmoid or softmax.",
+        autocompletion=values("sigmoid", "softmax", "identity"),
+    ),
+]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes",
+        metavar="A,B,…",
+        help="Names of the classes, in the order of the outputs.",
     ),
 ]
 OutputName = Annotated[
