@@ -10,7 +10,14 @@ from typing import Any
 from nn2poly.arguments import plural
 from nn2poly.plain import plain_mapping, plain_record
 from nn2poly.tables import Table, printable
-from nn2poly.verdicts import Observed, Region, Verdict, agreement_text, is_worse_mixed
+from nn2poly.verdicts import (
+    Observed,
+    Region,
+    Verdict,
+    agreement_text,
+    is_worse_mixed,
+    of_source,
+)
 
 # Quantiles of the absolute error that a card gives (taste).
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -245,7 +252,7 @@ class FidelityCard:
     def tables(self) -> list[Table]:
         """Lay the card out as tables: outputs, orders and layers, regions, path."""
         first, *others = (f(self) for f in (_outputs, _orders, _layers, _regions, _path))
-        sections = [first, *_truth(self.labels), *others]
+        sections = [first, *_truth(self.labels, self.verdict.source), *others]
         return [table for table in sections if len(table)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -267,13 +274,15 @@ class FidelityCard:
         return found
 
     def __str__(self) -> str:
-        parts = [str(self.verdict), *map(str, self.tables()), str(self.guarantee)]
+        promise = of_source(str(self.guarantee), self.verdict.source)
+        parts = [str(self.verdict), *map(str, self.tables()), promise]
         return printable("\n\n".join(parts))
 
     def _repr_html_(self) -> str:
         tables = "".join(table._repr_html_() for table in self.tables())
         verdict = f"<p><strong>{escape(str(self.verdict))}</strong></p>"
-        return f"<div>{verdict}{tables}<p>{escape(str(self.guarantee))}</p></div>"
+        promise = escape(of_source(str(self.guarantee), self.verdict.source))
+        return f"<div>{verdict}{tables}<p>{promise}</p></div>"
 
 
 def _per_output(data: Any) -> dict[str, OutputFidelity]:
@@ -327,7 +336,7 @@ def _outputs(card: FidelityCard) -> Table:
             "judged on it; the one given was fitted to all of them."
         )
     return Table(
-        f"Fidelity to the network, {card.n_rows:,} {kind}rows",
+        f"Fidelity to the {card.verdict.source}, {card.n_rows:,} {kind}rows",
         ("output", "R2", "RMSE", "/ sd", "95 % within", "/ IQR", "max error", "at row"),
         tuple(rows),
         note="\n".join(notes),
@@ -343,11 +352,11 @@ def _share(value: float, unit: float) -> float | None:
     return value / unit if unit > 0 else None
 
 
-def _truth(labels: LabelFidelity | None) -> list[Table]:
+def _truth(labels: LabelFidelity | None, source: str) -> list[Table]:
     """Lay out scores against true labels: one table for all, and where each label goes."""
     if labels is None or labels.network is None or labels.polynomial is None:
         return []
-    both = (("network", labels.network), ("polynomial", labels.polynomial))
+    both = ((source, labels.network), ("polynomial", labels.polynomial))
     measures = ("accuracy", "auc", "sensitivity", "specificity", "brier")
     rows = tuple((name, *(getattr(scores, key) for key in measures)) for name, scores in both)
     largest = max(map(sum, labels.network.confusion)) / sum(map(sum, labels.network.confusion))

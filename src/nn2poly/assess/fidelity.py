@@ -30,7 +30,7 @@ from nn2poly.inputs import (
     share_beyond,
 )
 from nn2poly.inputs.held import NAMED
-from nn2poly.network.oracle import Model
+from nn2poly.network.oracle import Model, Oracle
 from nn2poly.outputs import Outputs
 from nn2poly.sampling import Keys, distinct, group_keys, row_keys
 from nn2poly.streams import is_stream, read_evenly
@@ -309,7 +309,12 @@ def make_card(
         tail = replace(tail, held=poly.inputs.are_bounded)
     held, entering = _held(poly.inputs, X), poly.inputs.transforms
     said = verdict(card, tail=tail, held=held, fitted=fitted, entering=entering)
-    return replace(card, verdict=said)
+    return replace(card, verdict=replace(said, source=_source(network)))
+
+
+def _source(network: Model) -> str:
+    """Name what a formula follows: layers that were read, or a model that was only asked."""
+    return "model" if isinstance(network, Oracle) else "network"
 
 
 def _mixed_r2(network: Model, poly: Approximation, rows: JudgingRows) -> float | None:

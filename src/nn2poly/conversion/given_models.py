@@ -61,9 +61,16 @@ def read_model(
         return _function(model, data, after, link, classes, check=wanted)
     first = None if data is None else first_table(data)
     network = read_or_advise(model, after=after, n_features=parts or _width(first), output=output)
-    if wanted and after is None:
-        check_reading(network, model, _rows(first, network), output=output, parts=parts)
+    compared = model if after is None else _after(model, after)
+    if wanted and compared is not None:
+        check_reading(network, compared, _rows(first, network), output=output, parts=parts)
     return _declared(network, link, classes)
+
+
+def _after(model: Any, step: str) -> Any:
+    """Give what comes after a step of a scikit-learn pipeline; None of what is wrapped further."""
+    names = [name for name, _ in getattr(model, "steps", ())]
+    return model[names.index(step) + 1 :] if step in names else None
 
 
 def _width(table: Any) -> int | None:
@@ -122,7 +129,10 @@ def _function(
     first = first_table(data)
     texts = frame_columns(first) is not None
     inputs, form = table_inputs(all_tables(data) if texts else [first])
-    example = inputs.read(first, where="data")[:EXAMPLE_ROWS]
+    # Whether rows with holes are refused or left out is said where the whole sample is read.
+    rows = inputs.read(first, where="data", allow_nan=True)
+    complete = rows[~np.isnan(rows).any(axis=1)]
+    example = (complete if len(complete) else rows)[:EXAMPLE_ROWS]
     oracle = oracle_of(function, form, inputs, example, link=link, classes=classes)
     if check:
         _check_steady(oracle, example)
