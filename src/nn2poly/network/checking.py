@@ -23,7 +23,7 @@ from nn2poly.outputs import Outputs
 # Rows of the data that are compared (issue), and rows that are drawn without data.
 ROWS, DRAWN = 200, 20
 # Readers whose models can be asked themselves.
-ASKED = ("keras", "onnx", "sklearn", "torch")
+ASKED = ("flax", "keras", "onnx", "sklearn", "torch")
 # Outputs may differ by so much of their deviation and of their size: what single precision leaves
 # of a deep network is a tenth of that. In half precision by so many units in the last place.
 OF_DEVIATION, OF_SIZE, HALF_UNITS = 1e-3, 1e-4, 16.0

@@ -10,7 +10,12 @@ from nn2poly.network.network import Network
 from nn2poly.network.readers import can_read, read_network, reader_of
 
 # Frameworks → the method of a model that gives its outputs.
-METHODS = {"keras": "model.predict", "sklearn": "model.predict", "torch": "model.forward"}
+METHODS = {
+    "flax": "model.__call__",
+    "keras": "model.predict",
+    "sklearn": "model.predict",
+    "torch": "model.forward",
+}
 
 
 def read_or_advise(

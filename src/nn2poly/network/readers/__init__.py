@@ -20,6 +20,7 @@ READERS = {
     "builtins.list": "pairs",
     "builtins.str": "files",
     "builtins.tuple": "pairs",
+    "flax.Module": "flax",
     "keras.Model": "keras",
     "onnx.ModelProto": "onnx",
     "pathlib.Path": "files",
@@ -121,7 +122,7 @@ def read_network(
     if not isinstance(reader, str):
         return _checked(reader(model), reader)
     options: dict[str, Any] = {} if after is None else {"after": after}
-    if reader == "torch" and n_features is not None:
+    if reader in ("flax", "torch") and n_features is not None:
         options["n_features"] = n_features
     if output is not None:
         if reader not in WITH_OUTPUTS:
