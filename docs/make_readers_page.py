@@ -30,8 +30,8 @@ HEAD = """# What is read
 
 This page is made from the tables of the readers themselves (`docs/make_readers_page.py`). What is
 not here is refused by name;
-[its outputs can be fitted instead](bring-your-model.md#any-other-model). Whether a model is read, and
-as what, `read_network` says at once:
+[its outputs can be fitted instead](bring-your-model.md#any-other-model). Whether a model is read,
+and as what, `read_network` says at once:
 
 ```python
 import nn2poly as n2p
