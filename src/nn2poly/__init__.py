@@ -17,6 +17,7 @@ from nn2poly.conversion.frontier import frontier
 from nn2poly.conversion.many import convert_many
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import NN2PolyError, TooManyTermsError
+from nn2poly.formula.from_r import from_r
 from nn2poly.formula.loading import load
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
@@ -44,6 +45,7 @@ __all__ = [
     "explain",
     "export",
     "fidelity",
+    "from_r",
     "frontier",
     "load",
     "plots",

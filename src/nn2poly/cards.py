@@ -18,6 +18,7 @@ from nn2poly.verdicts import (
     agreement_text,
     is_poor_mixed,
     is_worse_mixed,
+    of_source,
 )
 
 # Quantiles of the absolute error that a card gives (taste).
@@ -267,7 +268,8 @@ class FidelityCard:
     def tables(self) -> list[Table]:
         """Lay the card out as tables: outputs, orders and layers, regions, path."""
         first, *others = (f(self) for f in (_outputs, _orders, _layers, _regions, _path))
-        sections = [first, *_by_class(self.labels), *_truth(self.labels), *others]
+        source = self.verdict.source
+        sections = [first, *_by_class(self.labels), *_truth(self.labels, source), *others]
         return [table for table in sections if len(table)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -289,13 +291,15 @@ class FidelityCard:
         return found
 
     def __str__(self) -> str:
-        parts = [str(self.verdict), *map(str, self.tables()), str(self.guarantee)]
+        promise = of_source(str(self.guarantee), self.verdict.source)
+        parts = [str(self.verdict), *map(str, self.tables()), promise]
         return printable("\n\n".join(parts))
 
     def _repr_html_(self) -> str:
         tables = "".join(table._repr_html_() for table in self.tables())
         verdict = f"<p><strong>{escape(str(self.verdict))}</strong></p>"
-        return f"<div>{verdict}{tables}<p>{escape(str(self.guarantee))}</p></div>"
+        promise = escape(of_source(str(self.guarantee), self.verdict.source))
+        return f"<div>{verdict}{tables}<p>{promise}</p></div>"
 
 
 def _per_output(data: Any) -> dict[str, OutputFidelity]:
@@ -351,7 +355,7 @@ def _outputs(card: FidelityCard) -> Table:
             "judged on it; the one given was fitted to all of them."
         )
     return Table(
-        f"Fidelity to the network, {card.n_rows:,} {kind}rows",
+        f"Fidelity to the {card.verdict.source}, {card.n_rows:,} {kind}rows",
         ("output", "R2", "RMSE", "/ sd", "95 % within", "/ IQR", "max error", "at row"),
         tuple(rows),
         note="\n".join(notes),
@@ -379,11 +383,11 @@ def _by_class(labels: LabelFidelity | None) -> list[Table]:
     return [Table("Labels that agree, by class", columns, tuple(rows))]
 
 
-def _truth(labels: LabelFidelity | None) -> list[Table]:
+def _truth(labels: LabelFidelity | None, source: str) -> list[Table]:
     """Lay out scores against true labels: one table for all, and where each label goes."""
     if labels is None or labels.network is None or labels.polynomial is None:
         return []
-    both = (("network", labels.network), ("polynomial", labels.polynomial))
+    both = ((source, labels.network), ("polynomial", labels.polynomial))
     measures = ("accuracy", "auc", "sensitivity", "specificity", "brier")
     rows = tuple((name, *(getattr(scores, key) for key in measures)) for name, scores in both)
     largest = max(map(sum, labels.network.confusion)) / sum(map(sum, labels.network.confusion))

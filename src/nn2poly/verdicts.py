@@ -217,6 +217,7 @@ KINDS: dict[str, type[Reason]] = {
     "smaller": Smaller,
 }
 _Kind = TypeVar("_Kind", bound=Reason)
+SOURCES = ("network", "model")
 _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
@@ -246,6 +247,8 @@ class Verdict:
         The 95 % interval of R²; None when unknown.
     n_folds
         Formulas, each judged on rows that it was not fitted to; 0 when the formula itself was.
+    source
+        What the formula follows: a ``network`` that was read, or a ``model`` that was only asked.
 
     Examples
     --------
@@ -267,6 +270,7 @@ range on 95 % of rows. 3 of these rows lie outside the range that it was made fo
     stated: str = ""
     interval: tuple[float, float] | None = None
     n_folds: int = 0
+    source: str = "network"
 
     def reason(self, kind: type[_Kind]) -> _Kind | None:
         """Give the reason of a kind, or None."""
@@ -286,6 +290,8 @@ range on 95 % of rows. 3 of these rows lie outside the range that it was made fo
         found = plain_record(cls, data, reasons=_reasons)
         if found.grade not in GRADES:
             raise ValueError(f"{found.grade!r} is no grade")
+        if found.source not in SOURCES:
+            raise ValueError(f"{found.source!r} is nothing that a formula follows")
         return found
 
 
@@ -343,6 +349,17 @@ def is_worse_mixed(r2: float, mixed: float | None) -> bool:
     return (r2 >= CLOSE and mixed < FAR_MIXED) or r2 - mixed > MIXED_LOSS
 
 
+def of_source(text: str, source: str) -> str:
+    """Speak of what a formula follows.
+
+    Examples
+    --------
+    >>> of_source("follows the network", "model")
+    'follows the model'
+    """
+    return text if source == "network" else text.replace("the network", f"the {source}")
+
+
 def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
     """Word a verdict; ``r2`` spells R².
 
@@ -351,8 +368,10 @@ def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
     >>> verdict_text(Verdict("rough", 0.9, 30, False, 1, (Distance(0.1, 2.0),)), r2="R²")
     'Rough (R² 0.900): follows the network to within 5 % of its range on 95 % of 30 rows.'
     """
-    if verdict.stated:
-        return verdict.stated
+    return verdict.stated or of_source(_text(verdict, r2), verdict.source)
+
+
+def _text(verdict: Verdict, r2: str) -> str:
     tail = verdict.reason(Tail)
     without = f"; without the {_worst(tail)} {r2} is {r2_text(tail.r2)}" if tail else ""
     observed = verdict.reason(Observed)

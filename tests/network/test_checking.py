@@ -220,3 +220,53 @@ def test_a_graph_with_an_operation_that_the_reader_does_not_know_is_not_run(monk
     model.graph.node.append(helper.make_node("NonZero", ["x"], ["unused"]))
     check_reading(n2p.read_network(model), model)
     assert onnx.ModelProto.FromString(model.SerializeToString()) == model
+
+
+# ---- also of files, of streams, after a step, of functions ---------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation")
+def test_files_are_compared(tmp_path, monkeypatch):
+    compared = []
+    inner = checking._compare
+    monkeypatch.setattr(checking, "_compare", lambda *a: (compared.append(1), inner(*a)))
+    onnx.save(onnx_model("Tanh"), tmp_path / "model.onnx")
+    keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)]).save(tmp_path / "model.keras")
+    for name in ("model.onnx", "model.keras"):
+        n2p.convert(tmp_path / name, 1, data=X)
+    assert len(compared) == 2
+
+
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_what_comes_after_a_step_is_compared():
+    model = make_pipeline(StandardScaler(), doubled_regressor()).fit(X, Y)
+    with pytest.raises(UnsupportedModelError, match="does not give"):
+        n2p.convert(model, 1, data=X, after="standardscaler")
+
+
+def test_the_first_rows_of_a_stream_are_compared():
+    model = Doubled(nn.Linear(3, 1))
+    with pytest.raises(UnsupportedModelError, match="does not give"):
+        n2p.convert(model, 1, data=lambda: iter([X[:100], X[100:]]))
+
+
+def test_a_card_of_a_function_speaks_of_the_model():
+    poly = n2p.convert(lambda table: table[:, 0] * table[:, 1], 1, data=X)
+    assert "the network" not in str(poly.card)
+    assert "Fidelity to the model" in str(poly.card)
+    again = type(poly.card).from_dict(poly.card.to_dict())
+    assert str(again.verdict) == str(poly.card.verdict)
+    assert "the network" in str(n2p.convert(plain(), 1, data=X).card)
+
+
+def test_rows_with_holes_are_left_out_of_a_function_or_refused():
+    table = X.copy()
+    table[::9, 1] = np.nan
+
+    def model(rows):
+        return np.where(np.isnan(rows[:, 1]), 0.0, rows[:, 0])
+
+    with pytest.raises(n2p.NN2PolyError, match="NaN") as caught:
+        n2p.convert(model, 1, data=table)
+    assert "skip" in caught.value.remedy
+    assert n2p.convert(model, 1, data=table, missing="skip").card.r2 > 0.99

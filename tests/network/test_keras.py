@@ -193,13 +193,7 @@ def test_one_slope_per_neuron_costs_a_skip_and_no_second_layer():
 @pytest.mark.parametrize(
     ("layer", "found"),
     [
-        (partial(layers.Activation, "hard_silu"), "hard_silu"),
-        (partial(layers.Activation, "tanh_shrink"), "tanh_shrink"),
-        (partial(layers.Activation, "squareplus"), "squareplus"),
         (partial(layers.Activation, "sparsemax"), "sparsemax"),
-        (partial(layers.Activation, lambda x: x**3), "<lambda>"),
-        (partial(layers.ReLU, threshold=0.5), "threshold=0.5"),
-        (partial(layers.ReLU, negative_slope=0.1, max_value=2), "max_value=2"),
     ],
 )
 def test_an_unknown_activation_is_refused_by_name(layer, found):
@@ -430,10 +424,6 @@ def image(layer):
     return sequential(layer, layers.Flatten(), layers.Dense(1), shape=(6, 6, 1))
 
 
-def multiplied(x):
-    return layers.Dense(1)(layers.Multiply(name="odd")([x, layers.Dense(4)(x)]))
-
-
 def attended(x):
     y = layers.Reshape((4, 1))(x)
     return layers.Dense(1)(layers.Flatten()(layers.Attention(name="odd")([y, y])))
@@ -444,20 +434,13 @@ UNREADABLE = [
     (lambda: sequence(layers.LSTM(3, name="odd")), "LSTM", "recurrent"),
     (lambda: sequence(layers.GlobalAveragePooling1D(name="odd")), "GlobalAveragePooling1D", "pool"),
     (lambda: sequence(layers.LayerNormalization(name="odd")), "LayerNormalization", "norm"),
-    (lambda: sequence(layers.Embedding(5, 3, name="odd")), "Embedding", "table"),
     (
         lambda: sequence(layers.EinsumDense("abc,cd->abd", (6, 2), name="odd")),
         "EinsumDense",
         "dense network",
     ),
-    (lambda: sequential(layers.Lambda(lambda x: x, name="odd")), "Lambda", "Python code"),
     (lambda: sequential(Doubled(name="odd")), "Doubled", "class of its own"),
-    (lambda: functional(multiplied), "Multiply", "multiplies"),
     (lambda: functional(attended), "Attention", "multiplies"),
-    (lambda: functional(lambda x: x * layers.Dense(4)(x)), "Multiply", "are multiplied"),
-    (lambda: functional(lambda x: 1.0 / layers.Dense(4)(x)), "TrueDivide", "divides"),
-    (lambda: functional(lambda x: ops.abs(x)), "Absolute", "dense network"),
-    (lambda: sequence(layers.Dense(2, name="odd")), "Dense", r"Flatten\(\)"),
 ]
 
 
@@ -482,12 +465,8 @@ def test_a_layer_inside_a_model_is_named_with_its_path():
         read(functional(lambda x: layers.Dense(1)(inner(x))))
 
 
-def test_several_inputs_or_outputs_are_refused():
-    a, b = keras.Input((2,), name="left"), keras.Input((2,), name="right")
-    joined = layers.Dense(1)(layers.Concatenate()([a, b]))
-    with pytest.raises(UnsupportedModelError, match="several inputs") as caught:
-        read(keras.Model([a, b], joined))
-    assert caught.value.found == "'left', 'right'"
+def test_several_outputs_are_refused_until_one_is_named():
+    a = keras.Input((2,), name="left")
     with pytest.raises(UnsupportedModelError, match="several outputs"):
         read(keras.Model(a, [layers.Dense(1)(a), layers.Dense(1)(a)]))
 

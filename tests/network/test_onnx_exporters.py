@@ -150,17 +150,18 @@ def test_a_pytorch_classifier_keeps_its_link(name, link, dynamo):
 
 
 @pytest.mark.slow
-def test_pytorch_weights_in_another_file_are_refused_with_the_remedy(tmp_path):
+def test_pytorch_weights_in_another_file_are_read(tmp_path):
     import torch
     from torch import nn
 
     path, module = tmp_path / "model.onnx", nn.Sequential(nn.Linear(4, 300), nn.Linear(300, 1))
     example = (torch.zeros(2, 4),)
     quietly(torch.onnx.export, module, example, path, dynamo=True, verbose=False)
-    with pytest.raises(UnsupportedModelError, match="another file") as caught:
-        n2p.read_network(path)
-    assert "external_data=False" in caught.value.remedy
-    assert n2p.read_network(onnx.load(path)).n_features == 4  # the other remedy
+    assert (tmp_path / "model.onnx.data").exists()
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    with torch.no_grad():
+        expected = module(torch.tensor(X, dtype=torch.float32)).numpy()[:, 0]
+    np.testing.assert_allclose(n2p.read_network(path).predict(X), expected, atol=1e-5)
 
 
 # --- scikit-learn ----------------------------------------------------------------------------

@@ -191,20 +191,54 @@ def test_a_layer_too_wide_for_memory_is_refused(model):
     assert "more memory" in refusal(model, UnsupportedModelError).what
 
 
-def test_external_data_is_never_opened(model, tmp_path):
-    secret = tmp_path / "secret"
-    secret.write_bytes(b"\0" * 48)
+def beside(model, folder, **entries):
+    """Write a model whose first weights lie in a file beside it."""
     stored = tensor(model)
+    data = stored.raw_data
     stored.ClearField("raw_data")
     stored.data_location = TensorProto.EXTERNAL
-    entry = stored.external_data.add()
-    entry.key, entry.value = "location", str(secret)
-    path = tmp_path / "model.onnx"
-    path.write_bytes(model.SerializeToString())
-    for form in (model, path):
-        error = refusal(form, UnsupportedModelError)
-        assert error.found == "external data"
-        assert error.where == 'tensor "w"'
+    for key, value in {"location": "model.onnx.data", **entries}.items():
+        entry = stored.external_data.add()
+        entry.key, entry.value = key, str(value)
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    return folder / "model.onnx", data
+
+
+def test_weights_beside_the_file_are_read(model, tmp_path):
+    expected = n2p.read_network(model)
+    length = len(tensor(model).raw_data)
+    path, data = beside(model, tmp_path, offset=16, length=length)
+    (tmp_path / "model.onnx.data").write_bytes(b"\0" * 16 + data)
+    found = n2p.read_network(path)
+    np.testing.assert_array_equal(found.layers[0].weights, expected.layers[0].weights)
+    assert refusal(model, UnsupportedModelError).found == "external data"
+
+
+STRANGE = {
+    "elsewhere": {"location": "/etc/hostname"},
+    "above": {"location": "../model.onnx.data"},
+    "below": {"location": "part/model.onnx.data"},
+    "absent": {"location": "other.data"},
+    "a link": {"location": "link.data"},
+    "a folder": {"location": "folder"},
+    "too long": {"length": 10**9},
+    "beyond the end": {"offset": 10**9},
+    "negative": {"offset": -4},
+    "another key": {"basepath": "/etc"},
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_weights_anywhere_else_are_refused(name, model, tmp_path):
+    path, data = beside(model, tmp_path, **STRANGE[name])
+    (tmp_path / "model.onnx.data").write_bytes(data)
+    (tmp_path / "link.data").symlink_to(tmp_path / "model.onnx.data")
+    (tmp_path / "folder").mkdir()
+    error = refusal(path, StorageError)
+    if name != "a folder":
+        assert error.what == "The weights beside the file cannot be read."
+        assert error.where == str(path)
+        assert error.remedy
 
 
 def test_text_where_numbers_belong_is_refused(model):

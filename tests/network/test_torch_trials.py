@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
+from torch.utils.data import DataLoader, TensorDataset
 
 import nn2poly as n2p
 from nn2poly.errors import UnsupportedModelError
@@ -224,3 +227,299 @@ def test_what_has_no_weights_is_said_clearly(name):
     with pytest.raises(n2p.NN2PolyError) as caught:
         n2p.convert(CLEAR[name](), 1, data=X)
     assert caught.value.what
+
+
+@pytest.mark.parametrize("name", [n for n in CHOICES if n != "embedding by name"])
+def test_a_column_that_is_looked_up_is_a_factor(name):
+    network = n2p.read_network(Model(CHOICES[name]), n_features=8)
+    assert network.inputs.columns[7].kind == "factor"
+    assert network.inputs.columns[7].levels == ("0", "1", "2", "3")
+    assert network.inputs.columns[0].kind == "number"
+
+
+# ---- several inputs, several outputs -------------------------------------------------------------
+
+NUMBERS = torch.tensor(X[:, :3], dtype=torch.float32)
+KINDS = torch.tensor(X[:, 6:], dtype=torch.int64)
+
+
+class Results(NamedTuple):
+    mean: torch.Tensor
+    spread: torch.Tensor
+
+
+class TwoInputs(nn.Module):
+    """Numbers and categories, as tabular networks take them."""
+
+    def __init__(self, end=lambda h: h):
+        super().__init__()
+        torch.manual_seed(0)
+        self.table = nn.Embedding(4, 2)
+        self.first, self.last = nn.Linear(7, 5), nn.Linear(5, 1)
+        self.end = end
+
+    def forward(self, x_num, x_cat):
+        joined = torch.cat([x_num, self.table(x_cat).flatten(1)], 1)
+        return self.end(self.last(torch.tanh(self.first(joined))))
+
+
+class OneColumn(TwoInputs):
+    """A category without a dimension of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(5, 5)
+
+    def forward(self, x_num, x_cat):
+        return self.last(self.first(torch.cat([x_num, self.table(x_cat)], 1)).relu())
+
+
+class OfDictionary(TwoInputs):
+    def forward(self, batch):
+        return super().forward(batch["num"], batch["cat"])
+
+
+def names_of(poly):
+    return tuple(column.name for column in poly.inputs.columns)
+
+
+BOTH = {
+    "tuple": (NUMBERS, KINDS),
+    "dictionary": {"x_cat": KINDS, "x_num": NUMBERS},
+    "one table": np.hstack([NUMBERS, KINDS]),
+    "frames": (pd.DataFrame(NUMBERS.numpy(), columns=list("abc")), KINDS),
+    "loader": DataLoader(TensorDataset(NUMBERS, KINDS, torch.zeros(60)), batch_size=16),
+    "list of batches": [(NUMBERS[:30], KINDS[:30]), (NUMBERS[30:], KINDS[30:])],
+}
+
+
+@pytest.mark.parametrize("form", BOTH)
+def test_a_model_of_two_inputs_takes_its_tables(form):
+    model, data = TwoInputs(), BOTH[form]
+    poly = n2p.convert(model, 1, data=data)
+    assert [c.kind for c in poly.inputs.columns] == [*["number"] * 3, *["factor"] * 2]
+    expected = n2p.convert(model, 1, data=(NUMBERS, KINDS))
+    np.testing.assert_allclose(poly.coefficients, expected.coefficients, atol=1e-9)
+    called = ("a", "b", "c") if form == "frames" else ("x_num_0", "x_num_1", "x_num_2")
+    if form != "one table":
+        assert names_of(poly) == (*called, "x_cat_0", "x_cat_1")
+    assert n2p.fidelity(model, poly, (NUMBERS, KINDS)).r2 > 0.5
+
+
+def test_a_category_may_have_no_dimension_of_its_own():
+    model = OneColumn()
+    poly = n2p.convert(model, 1, data=(NUMBERS, KINDS[:, 0]))
+    assert poly.inputs.columns[3].kind == "factor"
+
+
+@pytest.mark.parametrize("loader", [False, True])
+def test_a_forward_may_take_a_dictionary(loader):
+    batch = {"num": NUMBERS, "cat": KINDS, "target": torch.zeros(60)}
+    rows = [{k: v[i] for k, v in batch.items()} for i in range(60)]
+    data = DataLoader(rows, batch_size=16) if loader else batch
+    poly = n2p.convert(OfDictionary(), 1, data=data)
+    assert names_of(poly) == ("num_0", "num_1", "num_2", "cat_0", "cat_1")
+
+
+def test_columns_that_can_be_cut_in_several_ways_are_refused():
+    class Sums(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = nn.Linear(1, 1)
+
+        def forward(self, a, b):
+            return self.last(a.sum(1, keepdim=True) - b.sum(1, keepdim=True))
+
+    with pytest.raises(UnsupportedModelError, match="cannot be told how 4 columns") as caught:
+        n2p.convert(Sums(), 1, data=X[:, :4])
+    assert "data=(a, b)" in caught.value.remedy
+    assert n2p.convert(Sums(), 1, data=(X[:, :3], X[:, 3:4])).n_terms == 5
+
+
+def test_without_data_several_inputs_are_asked_for():
+    with pytest.raises(UnsupportedModelError) as caught:
+        n2p.convert(TwoInputs(), 1)
+    assert "data=(x_num, x_cat)" in caught.value.remedy
+
+
+ENDS = {
+    "tuple": (lambda h: (h, 2 * h), 1, "output1"),
+    "dictionary": (lambda h: {"mean": h, "spread": 2 * h}, "spread", "spread"),
+    "named tuple": (lambda h: Results(h, 2 * h), "spread", "spread"),
+    "nested": (lambda h: {"mean": h, "spread": [2 * h]}, "spread", "spread"),
+}
+
+
+@pytest.mark.parametrize("form", ENDS)
+def test_one_of_several_outputs_is_chosen(form):
+    end, output, name = ENDS[form]
+    model = TwoInputs(end)
+    with pytest.raises(UnsupportedModelError, match="output") as caught:
+        n2p.convert(model, 1, data=(NUMBERS, KINDS))
+    assert "output=" in caught.value.remedy
+    poly = n2p.convert(model, 1, data=(NUMBERS, KINDS), output=output)
+    plain = n2p.convert(TwoInputs(), 1, data=(NUMBERS, KINDS))
+    assert poly.output_names == (name,)
+    np.testing.assert_allclose(poly.coefficients, 2 * plain.coefficients, atol=1e-6)
+    assert n2p.fidelity(model, poly, (NUMBERS, KINDS)).r2 > 0.5
+
+
+# ---- what is wrong in silence elsewhere ----------------------------------------------------------
+
+
+def written(m, x):
+    x = x.clone()
+    x[:, 0] = 3.0
+    return m.a(x)
+
+
+class Quantised(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.ao.quantization.quantize_dynamic(
+            nn.Sequential(nn.Linear(8, 4)), {nn.Linear}, dtype=torch.qint8
+        )
+
+    def forward(self, x):
+        return self.net(x)
+
+
+class OnParameter(nn.Module):
+    """A layer that meets a parameter, not the inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.point, self.layer = nn.Parameter(torch.randn(3)), nn.Linear(3, 8)
+
+    def forward(self, x):
+        return (x * self.layer(self.point)).sum(1, keepdim=True)
+
+
+def noise(m, x):
+    return m.a(x) + torch.randn(5, generator=torch.Generator().manual_seed(1))
+
+
+def other_column(m, x):
+    x = x.clone()
+    x[:, 0] = x[:, 1] * 2.0
+    return m.last(torch.tanh(m.a(x)))
+
+
+def into_zeros(m, x):
+    out = torch.zeros_like(x)
+    out[:, 2:4] = x[:, :2]
+    out[:, 5] = 1.0
+    return m.a(out)
+
+
+def masked(m, x):
+    x = x.clone()
+    x[x > 0] = 0.0
+    return m.a(x)
+
+
+def shared(m, x):
+    part = m.a(x)[:, :2]
+    whole = m.a(x)
+    part[:, 0] = 0.0
+    return m.last(whole) + part
+
+
+RIGHT = {
+    "a column is written": lambda: Model(written),
+    "a column is copied": lambda: Model(other_column),
+    "columns into zeros": lambda: Model(into_zeros),
+    "a part is written": lambda: Model(shared),
+    "a part is doubled in place": lambda: Model(lambda m, x: m.last(m.a(x).mul_(2.0))),
+    "Linear on a Parameter": OnParameter,
+    "a generator with a seed": lambda: Model(noise),
+    "slices from both ends": lambda: Model(lambda m, x: m.narrow(x[:, :3]) - m.narrow(x[:, -3:])),
+    "several columns looked up": lambda: Model(lambda m, x: m.table(x[:, 6:].long()).sum(1)),
+    "stacked columns": lambda: Model(
+        lambda m, x: m.narrow(torch.column_stack([x[:, 0], x[:, 2:4]]))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_unusual_is_right(name):
+    model = RIGHT[name]().double().eval()
+    network = n2p.read_network(model, n_features=8)
+    with torch.no_grad():
+        expected = model(TABLE.clone()).numpy()
+    found = network.predict(X).reshape(expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    check_reading(network, model, X)
+
+
+SAID = {
+    "TorchScript": (
+        lambda: torch.jit.trace(nn.Linear(8, 4), torch.zeros(2, 8)),
+        "TorchScript module hides",
+    ),
+    "quantised": (Quantised, "quantised"),
+    "out=": (lambda: Model(lambda m, x: torch.tanh(h := m.a(x), out=h)), "out="),
+    "values decide where": (lambda: Model(masked), "decide where"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:torch.quantize_per_tensor")
+@pytest.mark.parametrize("name", SAID)
+def test_what_cannot_be_looked_into_is_refused_in_one_message(name):
+    make, reason = SAID[name]
+    with pytest.raises(UnsupportedModelError, match=reason) as caught:
+        n2p.convert(make().eval(), 2, data=X)
+    assert caught.value.where
+    assert "to fit its outputs instead" in caught.value.remedy
+
+
+# ---- models of the field -------------------------------------------------------------------------
+
+
+def rtdl(name, **options):
+    return getattr(pytest.importorskip("rtdl_revisiting_models"), name)(d_out=1, **options)
+
+
+def number_embeddings(name, *args, **options):
+    layer = getattr(pytest.importorskip("rtdl_num_embeddings"), name)(*args, **options)
+    return nn.Sequential(layer, nn.Flatten(), nn.Linear(9, 1))
+
+
+FIELD = {
+    "MLP": lambda: rtdl("MLP", d_in=3, n_blocks=2, d_block=8, dropout=0.1),
+    "ResNet": lambda: rtdl(
+        "ResNet", d_in=3, n_blocks=2, d_block=8, d_hidden=None, d_hidden_multiplier=2.0,
+        dropout1=0.1, dropout2=0.1,
+    ),
+    "linear": lambda: number_embeddings("LinearEmbeddings", 3, 3),
+    "linear and ReLU": lambda: number_embeddings("LinearReLUEmbeddings", 3, 3),
+    "periodic": lambda: number_embeddings("PeriodicEmbeddings", 3, 3, lite=False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIELD)
+def test_models_of_the_field_are_read(name):
+    torch.manual_seed(0)
+    model = FIELD[name]().eval()
+    network = n2p.read_network(model, n_features=3)
+    expected = model(NUMBERS).detach().numpy()[:, 0]
+    np.testing.assert_allclose(network.predict(NUMBERS), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kinds", [None, [4, 4]])
+def test_an_ensemble_is_refused_as_one(kinds):
+    module = pytest.importorskip("tabm").TabM
+    model = module.make(n_num_features=3, cat_cardinalities=kinds, d_out=1).eval()
+    with pytest.raises(UnsupportedModelError, match="ensemble") as caught:
+        n2p.convert(model, 1, data=NUMBERS if kinds is None else (NUMBERS, KINDS))
+    assert "model(x).mean(1)" in caught.value.remedy
+
+
+def test_a_transformer_is_refused_for_its_normalisation():
+    module = pytest.importorskip("rtdl_revisiting_models").FTTransformer
+    options = module.get_default_kwargs(n_blocks=1)
+    model = module(n_cont_features=3, cat_cardinalities=[4, 4], d_out=1, **options).eval()
+    with pytest.raises(UnsupportedModelError, match="LayerNorm cannot be read") as caught:
+        n2p.convert(model, 1, data=(NUMBERS, KINDS))
+    assert "pass model.forward" in caught.value.remedy

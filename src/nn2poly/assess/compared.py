@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import partial
 from typing import Any
 
 from nn2poly.batches import gathered
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs, frame_columns
 from nn2poly.inputs.forms import form_like
+from nn2poly.inputs.joined import Parts
 from nn2poly.network.asking import asking_function, is_function, read_answer
 from nn2poly.network.checking import ROWS, check_reading, notice_raw
 from nn2poly.network.fallback import read_or_advise
+from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model, Oracle, are_probabilities, is_pair
 from nn2poly.network.readers import can_read
+from nn2poly.network.readers.choosing import SeveralOutputsError
+from nn2poly.network.several import joined_data
 from nn2poly.outputs import Outputs
 from nn2poly.streams import even_choice, is_stream
 
 
 def comparable(
-    model: Any, inputs: Inputs, outputs: Outputs, X: Any, *, after: str | None = None
+    model: Any,
+    inputs: Inputs,
+    outputs: Outputs,
+    X: Any,
+    *,
+    after: str | None = None,
+    output: str | int | None = None,
 ) -> Model:
     """Give what a formula is compared with on rows X.
 
@@ -33,15 +45,20 @@ def comparable(
         The rows, as the user has them.
     after
         Of a pipeline: the step after which the rows, and the formula, begin.
+    output
+        Of a model with several outputs the one that the formula is of; by default the one of
+        its name.
     """
     if isinstance(model, Oracle):
         return model
+    X, parts = joined_data(model, X)
     X = gathered(X, "X")
     if can_read(model) or not is_function(model):
-        network = read_or_advise(model, after=after)
-        fits = network.n_features == inputs.n_features and not is_stream(X)
+        network, output = _read(model, parts or _width(X), outputs, output, after)
+        X = next(even_choice(X, ROWS)) if is_stream(X) else X
+        fits = network.n_features == inputs.n_features
         if fits and hasattr(type(X), "__getitem__") and len(X):
-            _check(network, model, X, after)
+            _check(network, model, X, after, output, parts)
         return network
     if after is not None:
         raise InvalidInputError("A function has no steps.", where="after", found=repr(after))
@@ -55,11 +72,46 @@ def comparable(
     return Oracle(function, form_like(X, inputs), inputs, known, gives_probabilities=chances)
 
 
-def _check(network: Any, model: Any, X: Any, after: str | None) -> None:
+def _read(
+    model: Any,
+    n_features: int | Parts | None,
+    outputs: Outputs,
+    output: str | int | None,
+    after: str | None,
+) -> tuple[Network, str | int | None]:
+    """Read a model; of several outputs the one that a formula is named after."""
+    read = partial(read_or_advise, model, after=after, n_features=n_features)
+    try:
+        return read(output=output), output
+    except SeveralOutputsError as error:
+        first = outputs.names[0]
+        for name in (first, first.removesuffix("_0")):
+            with contextlib.suppress(InvalidInputError):
+                return read(output=name), name
+        raise error
+
+
+def _width(table: Any) -> int | None:
+    """Count the columns of a table; None where it does not tell."""
+    labels = frame_columns(table)
+    if labels is not None:
+        return len(labels)
+    shape: tuple[int, ...] = getattr(table, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None
+
+
+def _check(
+    network: Any,
+    model: Any,
+    X: Any,
+    after: str | None,
+    output: str | int | None,
+    parts: Parts | None,
+) -> None:
     few = X[:ROWS]
     if after is not None:
-        rows = network.check_data(few, where="X", allow_nan=True)
-        return notice_raw(network, model, after, rows)
+        notice_raw(network, model, after, network.check_data(few, where="X", allow_nan=True))
+        return
     if frame_columns(few) is None:
         few = network.check_data(few, where="X")
-    return check_reading(network, model, few)
+    check_reading(network, model, few, output=output, parts=parts)

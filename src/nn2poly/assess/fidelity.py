@@ -30,7 +30,7 @@ from nn2poly.inputs import (
     share_beyond,
 )
 from nn2poly.inputs.held import NAMED
-from nn2poly.network.oracle import Model
+from nn2poly.network.oracle import Model, Oracle
 from nn2poly.outputs import Outputs
 from nn2poly.sampling import Keys, distinct, group_keys, row_keys
 from nn2poly.streams import is_stream, read_evenly
@@ -106,6 +106,7 @@ def fidelity(
     threshold: float | None = None,
     missing: str = "refuse",
     after: str | None = None,
+    output: str | int | None = None,
 ) -> FidelityCard:
     """Compare a polynomial with the network, or the function, that it came from.
 
@@ -139,6 +140,9 @@ def fidelity(
     after
         Of a pipeline: the step after which the formula begins, as in `nn2poly.convert`; ``X``
         holds what that step gives.
+    output
+        Of a model with several outputs the one that the polynomial is of; by default the one of
+        its name.
 
     Returns
     -------
@@ -153,7 +157,7 @@ def fidelity(
     True
     """
     check_polynomial(poly, "fidelity")
-    network = comparable(model, poly.inputs, poly.outputs, X, after=after)
+    network = comparable(model, poly.inputs, poly.outputs, X, after=after, output=output)
     check_pair(network, poly, "fidelity")
     skip, pair = check_missing(missing), (poly.inputs, network.inputs)
     rows = read_evenly(X, lambda table: read_either(table, *pair, allow_nan=skip))
@@ -311,7 +315,12 @@ def make_card(
     held, entering = _held(poly.inputs, X), poly.inputs.transforms
     judged = _judged_as(poly.outputs, truth, by_order[-1], weights)
     said = verdict(card, tail=tail, held=held, fitted=fitted, entering=entering, judged=judged)
-    return replace(card, verdict=said)
+    return replace(card, verdict=replace(said, source=_source(network)))
+
+
+def _source(network: Model) -> str:
+    """Name what a formula follows: layers that were read, or a model that was only asked."""
+    return "model" if isinstance(network, Oracle) else "network"
 
 
 def _judged_as(

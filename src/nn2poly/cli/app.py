@@ -5,11 +5,16 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import nn2poly
+from nn2poly.cli.command import STOPPED
+from nn2poly.cli.console import show_json
+
+# Of the library that reads arguments, in whatever package Typer keeps it.
+USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 # Name of a command → panel of the help that it stands in. The command ``name`` is the function
 # ``name`` of the module ``nn2poly.cli.name``, made by `nn2poly.cli.command.command`.
@@ -61,7 +66,18 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a name that the terminal cannot write is no bug
             stream.reconfigure(errors="backslashreplace")
-    build()(prog_name="nn2poly")
+    if "--json" not in sys.argv[1:]:
+        build()(prog_name="nn2poly")
+        return
+    try:
+        code = build()(prog_name="nn2poly", standalone_mode=False)
+    except typer.Abort:
+        code = STOPPED
+    except USAGE_ERROR as error:
+        parts = {"what": error.format_message(), "remedy": "see nn2poly COMMAND --help"}
+        show_json({"error": parts, "exit_code": error.exit_code})
+        code = error.exit_code
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _show_version(wanted: bool) -> None:

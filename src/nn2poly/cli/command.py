@@ -18,6 +18,7 @@ import typer
 import nn2poly
 from nn2poly.cli import console
 from nn2poly.cli.extras import missing_library
+from nn2poly.cli.wording import at_command_line
 from nn2poly.errors import NN2PolyError, NN2PolyWarning
 from nn2poly.tables import printable
 
@@ -79,7 +80,7 @@ class _Remarks:
 
     def show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
         kind = "Note" if issubclass(category, Note) else "Warning"
-        line = (kind, str(message))
+        line = (kind, at_command_line(str(message)) or str(message))
         if not issubclass(category, NOT_FOR_USERS) and line not in self.lines:
             self.lines.append(line)
             console.show_remark(*line)
@@ -229,6 +230,7 @@ def _trace(debug: bool) -> None:
 
 
 def _fail(error: NN2PolyError, as_json: bool, code: int) -> NoReturn:
+    error.remedy = at_command_line(error.remedy)
     if as_json:
         parts = {name: getattr(error, name) for name in ("what", *console.REMARKS)}
         console.show_json({"error": parts, "exit_code": code})

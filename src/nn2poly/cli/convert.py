@@ -12,13 +12,16 @@ from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import load_network
 from nn2poly.cli.options import (
+    Classes,
     Force,
     Groups,
+    Link,
     ModelArgument,
     SomeData,
     TableOptions,
     Threshold,
     Trust,
+    values,
 )
 from nn2poly.cli.polynomials import (
     describe,
@@ -76,6 +79,7 @@ def convert(
             "-q",
             metavar="N|auto",
             help="Highest order of the terms, 2 without --max-terms; auto needs data.",
+            autocompletion=values("1", "2", "3", "auto"),
         ),
     ] = None,
     max_terms: Annotated[
@@ -93,6 +97,7 @@ def convert(
             metavar="N|auto",
             help="How many regions there may be, each with its polynomial; auto: as few as reach "
             "--target-r2. Needs data.",
+            autocompletion=values("4", "8", "16", "auto"),
         ),
     ] = "1",
     bounded: Annotated[
@@ -108,6 +113,7 @@ def convert(
             "--method",
             metavar="NAME",
             help="auto, calibrated (fits the data), taylor (the paper), local (around a row).",
+            autocompletion=values(*conversion.METHODS),
         ),
     ] = "auto",
     around: Annotated[
@@ -131,6 +137,7 @@ def convert(
             "--transforms",
             metavar="auto|COL=KIND",
             help="Let columns enter as log, log1p or rank; may be repeated; auto chooses.",
+            autocompletion=values("auto"),
         ),
     ] = None,
     output: Annotated[
@@ -139,6 +146,8 @@ def convert(
     ] = Path("poly.json"),
     threshold: Threshold = None,
     groups: Groups = None,
+    link: Link = None,
+    classes: Classes = None,
     trust: Trust = False,
     force: Force = False,
 ) -> Answer:
@@ -179,6 +188,8 @@ def convert(
             groups=together,
             progress=step,
             threshold=threshold,
+            link=link,
+            classes=None if classes is None else [name.strip() for name in classes.split(",")],
             feature_names=_feature_names(network, rows),
             output_names=_output_names(network, table.target),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,18 @@ from typing import Annotated
 import typer
 
 READING = "Reading the data"
+
+
+def values(*known: str) -> Callable[[str], list[str]]:
+    """Give what a shell completes a value with.
+
+    Examples
+    --------
+    >>> values("auto", "taylor")("a")
+    ['auto']
+    """
+    return lambda incomplete: [value for value in known if value.startswith(incomplete)]
+
 
 ModelArgument = Annotated[
     Path,
@@ -65,6 +78,23 @@ Groups = Annotated[
         metavar="COL",
         help="Column of what rows belong to, such as a patient or a day: never split between "
         "fitting and judging. It is no input unless the model names it.",
+    ),
+]
+Link = Annotated[
+    str | None,
+    typer.Option(
+        "--link",
+        metavar="NAME",
+        help="Of a classifier whose model gives raw scores: sigmoid or softmax.",
+        autocompletion=values("sigmoid", "softmax", "identity"),
+    ),
+]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes",
+        metavar="A,B,…",
+        help="Names of the classes, in the order of the outputs.",
     ),
 ]
 OutputName = Annotated[

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nn2poly.arguments import plural
+from nn2poly.arguments import listed, plural
+from nn2poly.cli.command import note
 from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import check_file, load_network
 from nn2poly.cli.options import TableOptions
@@ -116,6 +117,12 @@ def target_scores(
     """
     if target is None:
         return None
+    if target.isna().any():
+        known = target.notna()
+        note(f"{plural(int((~known).sum()), 'row')} without a target: not counted in the score.")
+        X, target = X[known.to_numpy()], target[known]
+    if not len(target):
+        return None
     rows = poly.inputs.read(X)
     guesses = [np.asarray(network.predict(X)).reshape(len(rows), -1), poly.raw_outputs(rows)]
     if poly.outputs.is_classifier:
@@ -123,9 +130,13 @@ def target_scores(
         truth = np.array([level_text(value) for value in target.tolist()])
         if chosen[0].ndim != 1:
             return None
+        names = [level_text(name) for name in poly.classes or range(max(2, poly.n_outputs))]
+        if not set(truth) <= set(names):
+            note(_other_labels(names, sorted(set(truth))))
+            return None
         shares = [float(np.mean(_texts(guess) == truth)) for guess in chosen]
         return {"measure": "accuracy", "network": shares[0], "polynomial": shares[1]}
-    if guesses[0].shape[1] != 1 or target.dtype.kind not in "biuf" or target.isna().any():
+    if guesses[0].shape[1] != 1 or target.dtype.kind not in "biuf":
         return None
     guesses = [poly.outputs.predictions(raw) for raw in guesses]
     truth = target.to_numpy(dtype=float)
@@ -134,6 +145,15 @@ def target_scores(
         return None
     r2 = [1 - float(np.sum((truth - raw[:, 0]) ** 2)) / spread for raw in guesses]
     return {"measure": "R2", "network": r2[0], "polynomial": r2[1]}
+
+
+def _other_labels(names: list[str], found: list[str]) -> str:
+    """Say that no accuracy can be told, and what would tell it."""
+    text = f"The target holds {listed(found[:5])}; the model calls its classes {listed(names)}"
+    if len(found) == len(names):
+        said = f"If these are the same, in this order: --classes {','.join(found)}"
+        return f"{text}: no accuracy is reported. {said}"
+    return f"{text}: no accuracy is reported."
 
 
 def known_labels(poly: Explicit, target: pd.Series | None) -> pd.Series | None:

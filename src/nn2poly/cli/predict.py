@@ -90,6 +90,8 @@ def predict(
         X = choose_inputs(inputs, data, polynomial.inputs, skip_missing=table.skip_missing)
         step("predicting")
         result = _beside(kept, _predictions(polynomial, X, proba, label, rule))
+    if polynomial.link != "identity" and not (label or proba):
+        _say_what_is_raw(polynomial)
     columns = list(result.columns)
     found = {"n_rows": len(result), "columns": columns}
     if output is not None:
@@ -99,6 +101,15 @@ def predict(
         return Answer({**found, "file": str(output)}, (line,))
     rows = result.astype(object).where(result.notna(), None).to_numpy().tolist()
     return Answer({**found, "rows": rows}, raw=_csv(result))
+
+
+def _say_what_is_raw(poly: Explicit) -> None:
+    """Say of a classifier that its columns are no probabilities."""
+    of = "one for each class" if poly.n_outputs > 1 else "of the second class"
+    note(
+        f"The columns {', '.join(poly.output_names)} are raw scores, {of}, before the {poly.link}: "
+        "--proba gives probabilities, --label the class."
+    )
 
 
 def _kept(frame: pd.DataFrame, keep: list[str]) -> pd.DataFrame:

@@ -41,6 +41,7 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import check_missing, frame_columns, read_array
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model, Oracle
+from nn2poly.network.several import joined_data
 from nn2poly.sampling import row_keys
 
 # A Taylor centre beyond this is a mistake, and its powers would overflow.
@@ -67,6 +68,7 @@ class Options(TypedDict, total=False):
     missing: str
     progress: bool | Callable[[str], None]
     after: str | None
+    output: str | int | None
     feature_names: Iterable[str] | None
     output_names: Iterable[str] | None
     link: str | None
@@ -118,6 +120,7 @@ def convert(
     missing: str = "refuse",
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
+    output: str | int | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
     link: str | None = None,
@@ -146,7 +149,8 @@ def convert(
         A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
         list, a PyTorch loader or dataset, or a function that returns a new iterator). Of a
         batch (X, y) the first is taken; of a dictionary the table, and the weights of its rows
-        under ``"sample_weight"``.
+        under ``"sample_weight"``. Of a model with several inputs: a tuple or a dictionary of
+        their tables, batches of these, or one table that is cut where only one way fits.
     method
         ``"calibrated"``: fit every activation to what it does on the data;
         ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
@@ -199,6 +203,8 @@ def convert(
         takes each line.
     after
         Of a scikit-learn pipeline: convert what comes after the step of this name.
+    output
+        Of a model with several outputs the one to convert: its name, or its number.
     feature_names, output_names
         Names, when the model and the data bring none or others are wanted.
     link, classes
@@ -254,7 +260,17 @@ def convert(
         raise _needs_data("Only a calibration holds columns at bounds.")
     if asked is not None:
         _check_transformable(task, bounded=is_held)
-    found_model = read_model(model, data, after=after, link=link, classes=classes, check=check)
+    data, parts = joined_data(model, data)
+    found_model = read_model(
+        model,
+        data,
+        after=after,
+        link=link,
+        classes=classes,
+        check=check,
+        output=output,
+        parts=parts,
+    )
     if isinstance(found_model, Oracle):
         _check_function(task, keep_layers=keep_layers, out=out)
     names = _tuple(feature_names)
@@ -323,6 +339,7 @@ def polynomial_network(
     bounded: bool | Mapping[str, tuple[float, float]] = True,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
+    output: str | int | None = None,
     feature_names: Iterable[str] | None = None,
     output_names: Iterable[str] | None = None,
     check: bool = True,
@@ -344,7 +361,8 @@ def polynomial_network(
     chosen = _choose(method, data, around)
     target = _check_target(target_r2) if chosen == "calibrated" else target_r2
     task = Task(_check_order(max_order), chosen, refit, target, progress)
-    found_model = read_model(model, data, after=after, check=check)
+    data, parts = joined_data(model, data)
+    found_model = read_model(model, data, after=after, check=check, output=output, parts=parts)
     if isinstance(found_model, Oracle):
         raise InvalidInputError(
             "A function has no layers, so there is no polynomial in factored form.",

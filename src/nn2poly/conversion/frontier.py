@@ -28,6 +28,7 @@ from nn2poly.conversion.reading import named_network
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import check_missing
+from nn2poly.network.several import joined_data
 from nn2poly.tables import Table
 from nn2poly.verdicts import r2_text
 
@@ -223,7 +224,8 @@ def frontier(
     10
     """
     report = progress_reporter(progress)
-    found = read_model(model, X, after=after, link=link, classes=classes, check=check)
+    X, parts = joined_data(model, X)
+    found = read_model(model, X, after=after, link=link, classes=classes, check=check, parts=parts)
     network = named_network(found, X, feature_names, output_names)
     asked = _ascending(regions, "regions"), _ascending(max_terms, "max_terms", empty=True)
     given = None if orders is None else sorted({check_order(order) for order in orders})

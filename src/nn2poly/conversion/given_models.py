@@ -14,6 +14,7 @@ from nn2poly.conversion.reading import all_tables, first_table
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.inputs import frame_columns
 from nn2poly.inputs.forms import table_inputs
+from nn2poly.inputs.joined import Parts
 from nn2poly.links import LINKS
 from nn2poly.network.asking import is_function
 from nn2poly.network.checking import ROWS, check_reading, notice_raw
@@ -35,6 +36,8 @@ def read_model(
     link: str | None = None,
     classes: Iterable[Any] | None = None,
     check: bool = True,
+    output: str | int | None = None,
+    parts: Parts | None = None,
 ) -> Model:
     """Read a model, or take a function for what it is.
 
@@ -44,7 +47,9 @@ def read_model(
         Anything that `read_network` reads, or any other callable.
     data
         As the user gave it, or None.
-    after, link, classes, check
+    parts
+        How the columns of the data are cut into the inputs of a model that has several.
+    after, link, classes, check, output
         As those of `nn2poly.convert`.
     """
     wanted = check_flag(check, name="check")
@@ -55,13 +60,20 @@ def read_model(
     if not can_read(model) and is_function(model):
         return _function(model, data, after, link, classes, check=wanted)
     first = None if data is None else first_table(data)
-    network = read_or_advise(model, after=after, n_features=_width(first))
+    network = read_or_advise(model, after=after, n_features=parts or _width(first), output=output)
     rows = _rows(first, network) if wanted else None
-    if wanted and after is None:
-        check_reading(network, model, rows)
-    elif after is not None and rows is not None:
+    compared = model if after is None else _after(model, after)
+    if after is not None and rows is not None:
         notice_raw(network, model, after, network.check_data(rows, where="data", allow_nan=True))
+    if wanted and compared is not None:
+        check_reading(network, compared, rows, output=output, parts=parts)
     return _declared(network, link, classes)
+
+
+def _after(model: Any, step: str) -> Any:
+    """Give what comes after a step of a scikit-learn pipeline; None of what is wrapped further."""
+    names = [name for name, _ in getattr(model, "steps", ())]
+    return model[names.index(step) + 1 :] if step in names else None
 
 
 def _width(table: Any) -> int | None:
@@ -126,7 +138,10 @@ def _function(
     first = first_table(data)
     texts = frame_columns(first) is not None
     inputs, form = table_inputs(all_tables(data) if texts else [first])
-    example = inputs.read(first, where="data")[:EXAMPLE_ROWS]
+    # Whether rows with holes are refused or left out is said where the whole sample is read.
+    rows = inputs.read(first, where="data", allow_nan=True)
+    complete = rows[~np.isnan(rows).any(axis=1)]
+    example = (complete if len(complete) else rows)[:EXAMPLE_ROWS]
     oracle = oracle_of(function, form, inputs, example, link=link, classes=classes)
     if check:
         _check_steady(oracle, example)

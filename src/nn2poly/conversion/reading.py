@@ -38,6 +38,7 @@ MIN_GROUPS = 5
 # Rows of which few are different, or in few groups, up to which a conversion is repeated (taste).
 FEW_TO_REPEAT = 5_000
 
+SKIPPING = 'missing="skip" leaves such rows out'
 # Rows of a collection of Dask that are looked at for its columns and types.
 FIRST_ROWS = 1_000
 
@@ -83,6 +84,10 @@ def named_network(
     """Give the network its names: the user's, else the model's, else the data frame's."""
     if feature_names is None and network.feature_names is None and data is not None:
         feature_names = sample_columns(data)
+        own = [column.name for column in network.inputs.columns]
+        # Names that a model gives to its inputs, in a frame that may hold others, too.
+        if feature_names is not None and set(own) <= set(feature_names):
+            feature_names = own
     return network.named(feature_names, output_names)
 
 
@@ -135,7 +140,10 @@ def read_sample(
         (X, weights), given = gathered, None
         weights = weights * _weights(sample_weight, len(X), "sample_weight")
     else:
-        X = network.check_data(data, where="data", allow_nan=skip_missing)
+        try:
+            X = network.check_data(data, where="data", allow_nan=skip_missing)
+        except InvalidInputError as error:
+            raise error.also(SKIPPING if "NaN" in error.what else None) from error.__cause__
         weights = _weights(sample_weight, len(X), "sample_weight")
         given = None if groups is None else group_keys(groups, len(X))
         complete = complete_rows(X, "data")

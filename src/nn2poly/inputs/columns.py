@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice, check_names, per_feature
+from nn2poly.arguments import check_choice, check_names, default_names, per_feature
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
@@ -26,6 +26,7 @@ from nn2poly.inputs.holes import (
     filled_matrix,
     missing_name,
 )
+from nn2poly.inputs.joined import one_table
 from nn2poly.inputs.matrices import (
     Level,
     as_matrix,
@@ -35,7 +36,7 @@ from nn2poly.inputs.matrices import (
     warn_level,
     warn_outside,
 )
-from nn2poly.inputs.unnamed import one_row, with_text
+from nn2poly.inputs.unnamed import by_position, one_row, with_text
 from nn2poly.plain import (
     plain_count,
     plain_flag,
@@ -325,11 +326,17 @@ class Inputs:
         where the columns know how, else refused, or NaN with ``allow_nan``.
         """
         levels, columns = self.levels_of, [c.name for c in self.columns if not c.marks]
+        X = one_table(X)
         X = one_row(X, (*columns, *self.feature_names))
         X = with_text(X, columns, where=where) if levels else X
+        if self.are_numbers and len(columns) < self.n_features:
+            X = by_position(X, columns, named=self.named, where=where)
         names = matching_names(X, self.table_features, levels=levels)
         if not self.named and len(frame_columns(X) or ()) == self.n_features:
-            names = None
+            # Names that a model gives to its inputs are followed where the frame has them.
+            own = self.feature_names != default_names("x", self.n_features)
+            known = own and set(self.feature_names) <= set(frame_columns(X) or ())
+            names = names if known else None
         if self.has_holes:
             X, names = self._filled(X, names, where), self.feature_names
         return self._matrix(X, names, where, allow_nan)
@@ -375,6 +382,13 @@ class Inputs:
         return bool(self.imputers) or any(column.hole is not None for column in self.columns)
 
     @cached_property
+    def are_numbers(self) -> bool:
+        """Say that a table of numbers alone tells the levels of all factors."""
+        factors = [column for column in self.columns if column.kind == "factor"]
+        texts = (text for c in factors for level in c.values for text in level)
+        return bool(factors) and all(c.is_text for c in factors) and all(map(_is_whole, texts))
+
+    @cached_property
     def table_features(self) -> tuple[str, ...]:
         """The features that the user's table brings: all but those that mark holes."""
         marks = {column.name for column in self.columns if column.marks}
@@ -389,6 +403,21 @@ class Inputs:
             for column in factors
             for k, feature in enumerate(column.features)
         }
+
+    def as_columns(self, features: FloatArray) -> npt.NDArray[Any]:
+        """Give the columns (n, m) of the table that features (n, p) stand for.
+
+        Levels of a factor that the table holds as one column are numbers again, or text.
+        """
+        if not any(column.is_text for column in self.columns):
+            return features
+        parts: list[Any] = []
+        for column, places in zip(self.columns, self.places, strict=True):
+            mine = features[:, list(places)]
+            levels = np.array([_value(text) for text in column.levels], dtype=object)
+            parts += [levels[mine.argmax(axis=1)]] if column.is_text else list(mine.T)
+        numbers = not any(isinstance(part[0], str) for part in parts if len(part))
+        return np.column_stack(parts).astype(np.float64 if numbers else object)
 
     def to_working(self, features: FloatArray) -> FloatArray:
         """Change features (n, p) or (p,) to the coordinates of the algebra."""
@@ -529,8 +558,10 @@ class Inputs:
         """Give the same inputs with other names of the features.
 
         A factor stays one while its features are called ``column=level``. Names of the table's
-        features alone will do: those that mark holes follow.
+        features alone will do: those that mark holes follow. So do names of the columns: the
+        levels of a factor follow.
         """
+        feature_names = self._with_levels(feature_names)
         if len(self.table_features) < self.n_features:
             feature_names = self._with_marks(feature_names)
         names = check_names(feature_names, self.n_features, kind="feature", default_prefix="x")
@@ -549,6 +580,19 @@ class Inputs:
             for one in self.imputers
         )
         return replace(self, columns=tuple(columns), named=True, imputers=tuple(imputers))
+
+    def _with_levels(self, names: Iterable[str]) -> Iterable[str]:
+        """Add the levels of factors, where the names of all columns are given."""
+        columns = [column for column in self.columns if not column.marks]
+        given = names if isinstance(names, str) else list(names)
+        if len(given) != len(columns) or len(columns) >= len(self.table_features):
+            return given
+        found: dict[int, str] = {}
+        places = {column.name: p for column, p in zip(self.columns, self.places, strict=True)}
+        for column, name in zip(columns, given, strict=True):
+            ends = [f"={level}" for level in column.levels] or [""]
+            found |= {p: name + end for p, end in zip(places[column.name], ends, strict=True)}
+        return [found[place] for place in sorted(found)]
 
     def _with_marks(self, names: Iterable[str]) -> Iterable[str]:
         """Add the names of the features that mark holes, where those of all others are given."""
@@ -626,6 +670,14 @@ class Inputs:
         if not places:
             raise ValueError("the columns have no places")
         return cls(columns, places, plain_flag(found["named"]))
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def _value(text: str) -> float | str:
+    return float(text) if _is_whole(text) else text
 
 
 def _renamed_factor(column: Column, names: tuple[str, ...]) -> Column:

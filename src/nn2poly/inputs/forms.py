@@ -99,7 +99,8 @@ def form_like(table: Any, inputs: Inputs) -> TableForm:
     """
     labels = frame_columns(table)
     if labels is None:
-        return _array_form(table)
+        form = _array_form(table)
+        return TableForm(lambda X: form.make(inputs.as_columns(X))) if inputs.are_numbers else form
     numbers = {name: place for place, name in enumerate(inputs.feature_names)}
     factors = {c.name: (c, p) for c, p in zip(inputs.columns, inputs.places, strict=True)}
     kept, places, values = [], [], []

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arguments import default_names, listed, plural
+from nn2poly.batches import gathered
 from nn2poly.errors import InvalidInputError, require
-from nn2poly.inputs.matrices import frame_columns
+from nn2poly.inputs.matrices import frame_columns, read_array
+from nn2poly.streams import is_stream
 
 
 def one_row(X: Any, names: Sequence[str]) -> Any:
@@ -54,6 +56,40 @@ def with_text(X: Any, names: Sequence[str], *, where: str) -> Any:
             remedy="pass a data frame, whose columns have names",
         )
     return pandas.DataFrame(array, columns=list(labels)).infer_objects()
+
+
+def by_position(X: Any, names: Sequence[str], *, named: bool, where: str) -> Any:
+    """Make a frame of an array (n, m) of numbers, some of which stand for levels; else give X back.
+
+    Parameters
+    ----------
+    names
+        Of the m columns, in order.
+    named
+        Somebody gave these names; else a frame of m columns takes them by position.
+
+    Examples
+    --------
+    >>> by_position([[39.0, 2.0]], ["age", "job"], named=True, where="X").columns.tolist()
+    ['age', 'job']
+    """
+    if is_stream(X):
+        return X
+    labels = frame_columns(X)
+    if labels is not None:
+        fits = not named and len(labels) == len(names) and not set(names) <= set(labels)
+        return _relabelled(X, names) if fits else X
+    array = read_array(gathered(X, where), where)
+    if array.ndim != 2 or array.shape[1] != len(names):
+        return X
+    pandas = require("pandas", what="A table with factors")
+    return pandas.DataFrame(array, columns=list(names))
+
+
+def _relabelled(frame: Any, names: Sequence[str]) -> Any:
+    if hasattr(type(frame), "set_axis"):
+        return frame.set_axis(list(names), axis=1)
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
 def _objects(X: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from nn2poly.errors import (
     UnsupportedModelError,
     warn_user,
 )
+from nn2poly.inputs.joined import Parts
 from nn2poly.network.network import Network
 from nn2poly.network.readers import reader_of
 from nn2poly.outputs import Outputs
@@ -27,7 +29,7 @@ from nn2poly.outputs import Outputs
 # Rows of the data that are compared (issue), and rows that are drawn without data.
 ROWS, DRAWN = 200, 20
 # Readers whose models can be asked themselves.
-ASKED = ("keras", "onnx", "sklearn", "torch")
+ASKED = ("flax", "keras", "onnx", "sklearn", "torch")
 # Outputs may differ by so much of their deviation and of their size: what single precision leaves
 # of a deep network is a tenth of that. In half precision by so many units in the last place.
 OF_DEVIATION, OF_SIZE, HALF_UNITS = 1e-3, 1e-4, 16.0
@@ -36,7 +38,14 @@ OF_DEVIATION, OF_SIZE, HALF_UNITS = 1e-3, 1e-4, 16.0
 FAR = 10.0
 
 
-def check_reading(network: Network, model: Any, table: Any = None) -> None:
+def check_reading(
+    network: Network,
+    model: Any,
+    table: Any = None,
+    *,
+    output: str | int | None = None,
+    parts: Parts | None = None,
+) -> None:
     """Refuse a network that does not give what its model gives.
 
     Parameters
@@ -47,6 +56,10 @@ def check_reading(network: Network, model: Any, table: Any = None) -> None:
         The model.
     table
         At most `ROWS` rows as the user has them; None to draw some around the origin.
+    output
+        The one that was read, of a model that has several.
+    parts
+        How the columns are cut into the inputs of a PyTorch model that has several.
 
     Raises
     ------
@@ -54,6 +67,8 @@ def check_reading(network: Network, model: Any, table: Any = None) -> None:
         Showing the outputs of both.
     """
     reader = reader_of(model)
+    if reader == "files":
+        reader, model = _opened(model)
     if reader not in ASKED:
         return
     if table is None:
@@ -66,7 +81,10 @@ def check_reading(network: Network, model: Any, table: Any = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the framework, about itself
-            found = own(model, X, table)
+            # A pipeline encodes its columns itself, and knows what its levels stand for.
+            rows = X if reader == "sklearn" else network.inputs.as_columns(X)
+            cut = {"n_features": parts} if parts is not None and reader == "torch" else {}
+            found = own(model, rows, table, output, **cut)
     except NN2PolyError:
         raise
     except Exception as error:  # a model may raise anything
@@ -95,6 +113,17 @@ def notice_raw(network: Network, model: Any, after: str, X: FloatArray) -> None:
         "look like raw data; pass what the step gives, model[:…].transform(X).",
         OutsideRangeWarning,
     )
+
+
+def _opened(path: Any) -> tuple[str, Any]:
+    """Open a file that was read: its graph has only operations that the reader knows."""
+    if str(path).lower().endswith(".onnx"):
+        from nn2poly.network.readers.onnx import load as open_onnx
+
+        return "onnx", open_onnx(path)
+    from nn2poly.network.readers.keras.file import load as open_keras
+
+    return "keras", open_keras(Path(path))
 
 
 def _complete(table: Any, network: Network) -> tuple[Any, FloatArray]:

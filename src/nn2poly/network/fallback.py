@@ -5,15 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from nn2poly.errors import UnsupportedModelError
+from nn2poly.inputs.joined import Parts
 from nn2poly.network.network import Network
 from nn2poly.network.readers import can_read, read_network, reader_of
 
 # Frameworks → the method of a model that gives its outputs.
-METHODS = {"keras": "model.predict", "sklearn": "model.predict", "torch": "model.forward"}
+METHODS = {
+    "flax": "model.__call__",
+    "keras": "model.predict",
+    "sklearn": "model.predict",
+    "torch": "model.forward",
+}
 
 
 def read_or_advise(
-    model: Any, *, after: str | None = None, n_features: int | None = None
+    model: Any,
+    *,
+    after: str | None = None,
+    n_features: int | Parts | None = None,
+    output: str | int | None = None,
 ) -> Network:
     """Read a model; where that is refused, name the function that can be fitted instead.
 
@@ -29,7 +39,7 @@ def read_or_advise(
     ... pass model.predict to fit its outputs instead: convert(model.predict, 2, data=X)
     """
     try:
-        return read_network(model, after=after, n_features=n_features)
+        return read_network(model, after=after, n_features=n_features, output=output)
     except UnsupportedModelError as error:
         advised = "convert(lambda" in (error.remedy or "")
         raise error.also(None if advised else _fallback(model)) from error.__cause__

@@ -64,10 +64,15 @@ def keras_constraint_class() -> type:
 
         def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002
             """Find the hidden layers, and apply the constraint for the first time."""
-            self.apply(self.model)
+            self._variables = {}
+            # TensorFlow builds a model that has no Input in its first step, after this.
+            if self.model.built:
+                self.apply(self.model)
 
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
             """Apply the constraint after an optimiser step."""
+            if not self._variables and self.model is not None:
+                self.apply(self.model)
             # Asking for the model makes the JAX backend bring its variables up to date.
             if self.model is not None:
                 _rescale(self._variables, self.rule)

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
+from nn2poly.inputs.joined import Parts
 from nn2poly.network.network import Network
 
 # "root package.class name" of a model or of one of its bases → module of its reader.
@@ -19,6 +20,7 @@ READERS = {
     "builtins.list": "pairs",
     "builtins.str": "files",
     "builtins.tuple": "pairs",
+    "flax.Module": "flax",
     "keras.Model": "keras",
     "onnx.ModelProto": "onnx",
     "pathlib.Path": "files",
@@ -27,6 +29,8 @@ READERS = {
     "torch.ExportedProgram": "torch",
     "torch.Module": "torch",
 }
+# Readers of models that may have several outputs.
+WITH_OUTPUTS = ("files", "keras", "onnx", "torch")
 Matches = str | Callable[[Any], bool]
 Reader = Callable[[Any], Network]
 # What `register_reader` was given, the latest last.
@@ -68,7 +72,13 @@ def register_reader(matches: Matches, read: Reader) -> None:
     _registered.append((matches, read))
 
 
-def read_network(model: Any, *, after: str | None = None, n_features: int | None = None) -> Network:
+def read_network(
+    model: Any,
+    *,
+    after: str | None = None,
+    n_features: int | Parts | None = None,
+    output: str | int | None = None,
+) -> Network:
     """Read a trained model into a `Network`.
 
     Parameters
@@ -83,7 +93,10 @@ def read_network(model: Any, *, after: str | None = None, n_features: int | None
         Of a scikit-learn pipeline: read what comes after the step of this name, in the
         columns that the step gives out.
     n_features
-        Of a PyTorch module, which does not say it: the number of columns of the data.
+        Of a PyTorch module, which does not say it: the number of columns of the data; `convert`
+        tells from its data how they are cut into several inputs.
+    output
+        Of a model with several outputs the one to read: its name, or its number.
 
     Returns
     -------
@@ -109,8 +122,17 @@ def read_network(model: Any, *, after: str | None = None, n_features: int | None
     if not isinstance(reader, str):
         return _checked(reader(model), reader)
     options: dict[str, Any] = {} if after is None else {"after": after}
-    if reader == "torch" and n_features is not None:
+    if reader in ("flax", "torch") and n_features is not None:
         options["n_features"] = n_features
+    if output is not None:
+        if reader not in WITH_OUTPUTS:
+            raise InvalidInputError(
+                "This model has one table of outputs.",
+                where="output",
+                expected="a model of PyTorch, Keras or ONNX",
+                found=f"{type(model).__module__}.{type(model).__qualname__}",
+            )
+        options["output"] = output
     network: Network = import_module(f"{__name__}.{reader}").read(model, **options)
     return network
 

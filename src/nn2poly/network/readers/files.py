@@ -23,8 +23,8 @@ REMEDIES = {
 }
 
 
-def read(path: str | Path) -> Network:
-    """Read an ``.onnx`` or a ``.keras`` file.
+def read(path: str | Path, output: str | int | None = None) -> Network:
+    """Read an ``.onnx`` or a ``.keras`` file; of several outputs one, by its name or number.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def read(path: str | Path) -> Network:
         )
     _check(file)
     module = import_module(f"{__package__}.{READERS[ending]}")
-    network: Network = module.read_file(file)
+    network: Network = module.read_file(file, output)
     return network
 
 

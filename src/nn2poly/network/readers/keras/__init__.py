@@ -6,7 +6,7 @@ values in place of tensors; each kind of operation has its rule in `layers`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,17 @@ import numpy.typing as npt
 
 from nn2poly.errors import UnsupportedModelError
 from nn2poly.network.network import Network
+from nn2poly.network.readers.choosing import output_labels
 from nn2poly.network.readers.keras.calls import Call, unsupported
 from nn2poly.network.readers.keras.file import load
+from nn2poly.network.readers.keras.inputs import DeclaredInputs, output_names, output_place
 from nn2poly.network.readers.keras.layers import apply_rule
-from nn2poly.network.readers.symbolic import Tensor, TensorBuilder, in_own_coordinates
+from nn2poly.network.readers.symbolic import Factor, Tensor, TensorBuilder, in_own_coordinates
 
 Walked = tuple[TensorBuilder, Tensor]
 
 
-def read(model: Any) -> Network:
+def read(model: Any, output: str | int | None = None) -> Network:
     """Read a built Keras model; its inputs (of any shape) count as one flat row.
 
     A last softmax or sigmoid becomes the link. A normalisation or rescaling of the inputs,
@@ -33,6 +35,8 @@ def read(model: Any) -> Network:
     ----------
     model
         A ``keras.Sequential`` or a functional ``keras.Model``, on any backend.
+    output
+        Of several outputs the one to read: its name or number.
 
     Returns
     -------
@@ -44,11 +48,17 @@ def read(model: Any) -> Network:
         Naming the layer that is not a chain or sum of supported parts.
     """
     graph = graph_of(model, model.name)
-    shape = _input_shape(graph, model.name)
+    inputs = DeclaredInputs.of(graph, model.name)
+    place = output_place(model, output, model.name)
 
-    def walk(center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0) -> Walked:
-        builder = TensorBuilder(shape, center, scale)
-        return builder, _follow(graph, builder, (), [builder.input()])
+    def walk(
+        center: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
+        factors: Mapping[int, Factor] | None = None,
+    ) -> Walked:
+        names = inputs.column_names()
+        builder = TensorBuilder(inputs.row_shape, center, scale, factors=factors, names=names)
+        return builder, _follow(graph, builder, (), inputs.tensors(builder))[place]
 
     builder, result = in_own_coordinates(walk)
     if len(result.shape) > 1:
@@ -59,12 +69,13 @@ def read(model: Any) -> Network:
             found=f"shape {(None, *result.shape)}",
             remedy="end the model with keras.layers.Flatten()",
         )
-    return builder.finish(result)
+    labels = output_labels(output_names(model), place, result.value.width)
+    return builder.finish(result, output_names=labels)
 
 
-def read_file(path: str | Path) -> Network:
+def read_file(path: str | Path, output: str | int | None = None) -> Network:
     """Read a saved ``.keras`` file without running anything that it brings; see `load`."""
-    return read(load(Path(path)))
+    return read(load(Path(path)), output)
 
 
 def dense_layers(model: Any) -> list[Any]:
@@ -97,45 +108,17 @@ def graph_of(model: Any, where: str) -> Any:
     return graph
 
 
-def _input_shape(graph: Any, where: str) -> tuple[int, ...]:
-    for kind, tensors in (("inputs", graph.inputs), ("outputs", graph.outputs)):
-        if len(tensors) != 1:
-            raise UnsupportedModelError(
-                f"The Keras model has several {kind}.",
-                where=where,
-                expected=f"one of the {kind}",
-                found=", ".join(repr(tensor.name) for tensor in tensors),
-                remedy="build a keras.Model with a single input and a single output",
-            )
-    shape = tuple(graph.inputs[0].shape[1:])
-    if None in shape:
-        raise UnsupportedModelError(
-            "The number of inputs of the Keras model is not known.",
-            where=where,
-            expected="a fixed shape of each row",
-            found=f"shape {(None, *shape)}",
-            remedy="give keras.Input the full shape of a row",
-        )
-    return shape
-
-
 def _follow(
     graph: Any, builder: TensorBuilder, path: tuple[str, ...], inputs: list[Tensor]
-) -> Tensor:
+) -> list[Tensor]:
     """Run a graph, or a graph within one, on symbolic tensors."""
 
     def operation(op: Any) -> Callable[..., Tensor]:
         return partial(_apply, builder, path, op)
 
-    outputs = _flat(graph._run_through_graph(inputs, operation_fn=operation))
-    if len(outputs) != 1:
-        raise UnsupportedModelError(
-            "A nested model has several outputs.",
-            where="/".join(path),
-            remedy="give every inner model a single output",
-        )
-    result: Tensor = outputs[0]
-    return result
+    found = graph._run_through_graph(inputs, operation_fn=operation)
+    # In the order of `output_names`: dictionaries keep theirs on some backends only.
+    return _flat([found[key] for key in sorted(found)] if isinstance(found, dict) else found)
 
 
 def _apply(
@@ -147,8 +130,20 @@ def _apply(
     if options.get("training"):
         raise unsupported(call, "it is called with training=True, so it is random or batchwise")
     if is_a(op, "Model"):
-        return _follow(graph_of(op, call.where), builder, inner, call.tensors())
+        return _inner(op, call, inner)
     return apply_rule(call)
+
+
+def _inner(model: Any, call: Call, path: tuple[str, ...]) -> Tensor:
+    """Run a model within a model."""
+    outputs = _follow(graph_of(model, call.where), call.builder, path, call.tensors())
+    if len(outputs) != 1:
+        raise UnsupportedModelError(
+            "A nested model has several outputs.",
+            where="/".join(path),
+            remedy="give every inner model a single output",
+        )
+    return outputs[0]
 
 
 def _flat(values: Any) -> list[Any]:

@@ -14,10 +14,29 @@ from typing import Any
 
 import nn2poly.network.readers.symbolic.activations as shared
 from nn2poly.network.readers.keras.calls import Call, Rule, to_array, unsupported
+from nn2poly.network.readers.keras.values import activate_by_values
 from nn2poly.network.readers.symbolic import Tensor
 
 # These become the link when nothing follows.
 LINKS = {"sigmoid": "sigmoid", "softmax": "softmax", "logsoftmax": "softmax"}
+
+
+def _is_named(name: str) -> bool:
+    key = name.replace("_", "").lower()
+    return key in LINKS or key == "gelu" or key in shared.ACTIVATIONS
+
+
+def by_its_values(call: Call) -> Tensor:
+    """Apply an operation on one value that is known by its values alone."""
+    op, tensors = call.op, [a for a in call.args if isinstance(a, Tensor)]
+    if len(tensors) != 1:
+        raise unsupported(call, "it combines several values")
+    given = call.args
+
+    def function(x: Any) -> Any:
+        return op.call(*(x if isinstance(a, Tensor) else a for a in given))
+
+    return activate_by_values(call, tensors[0], function, type(op).__name__.lower())
 
 
 def activation_operation(call: Call) -> Tensor:
@@ -43,14 +62,17 @@ def apply_function(apply: Rule, call: Call, function: Any) -> Tensor:
     if isinstance(function, partial) and not function.args:
         function, given = function.func, function.keywords
     name = getattr(function, "__name__", type(function).__name__)
-    if str(getattr(function, "__module__", "")).partition(".")[0] != "keras":
-        raise unsupported(call, f"its activation {name!r} is not one of Keras' own")
+    own = str(getattr(function, "__module__", "")).partition(".")[0] == "keras"
+    if not own or not _is_named(name):
+        return activate_by_values(call, call.tensor(), partial(function, **given), name)
     defaults = {k: p.default for k, p in inspect.signature(function).parameters.items()}
     return _named(call, name, (defaults | given).get)
 
 
 def prelu(call: Call) -> Tensor:
     """Apply ``keras.layers.PReLU``, with one slope or with one per neuron."""
+    if not call.op.built:
+        raise unsupported(call, "it has no slopes yet; call the model on a batch, or train it")
     return shared.prelu(call.builder, call.tensor(), to_array(call.op.alpha))
 
 
@@ -68,11 +90,19 @@ def _named(call: Call, name: str, get: Callable[[str], Any]) -> Tensor:
     return shared.named(call.builder, call.tensor(), name, get)
 
 
+def _keras_relu(x: Any, **given: Any) -> Any:
+    import keras
+
+    return keras.activations.relu(x, **given)
+
+
 def _relu(call: Call, get: Callable[[str], Any]) -> Tensor:
     slope, top, threshold = get("negative_slope") or 0.0, get("max_value"), get("threshold") or 0.0
     if threshold or (slope and top is not None) or top == 0:
-        found = f"negative_slope={slope}, max_value={top}, threshold={threshold}"
-        raise unsupported(call, f"nn2poly does not know a ReLU with {found}")
+        given = {"negative_slope": slope, "max_value": top, "threshold": threshold}
+        return activate_by_values(
+            call, call.tensor(), partial(_keras_relu, **given), "relu_by_parts"
+        )
     if slope:
         return call.builder.activate(call.tensor(), "leaky_relu", negative_slope=slope)
     if top is None:

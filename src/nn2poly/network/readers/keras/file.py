@@ -33,6 +33,8 @@ MODULES = (
 DATA = {"__keras_tensor__", "__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__"}
 # 64 MiB of JSON, by taste: thousands of layers, and quickly read.
 MAX_CONFIG_BYTES = 1 << 26
+# Layers whose weights are compared with what is stored.
+WITH_WEIGHTS = ("BatchNormalization", "Dense", "Embedding", "PReLU")
 # What looking into a file that follows no rule can raise.
 BROKEN = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, NotImplementedError, OSError),
@@ -161,19 +163,21 @@ def _check_sizes(config: dict[str, Any], n_bytes: int, path: Path) -> None:
         if entry["class_name"] == "Dense":
             if not shape:
                 raise _damaged(entry, "a Dense layer without the shape of its inputs", path)
-            numbers = shape[-1] * _units(settings)
+            numbers = shape[-1] * _count(settings, "units")
+        elif entry["class_name"] == "Embedding":
+            numbers = _count(settings, "input_dim") * _count(settings, "output_dim")
         elif entry["class_name"] == "PReLU" and not settings.get("shared_axes"):
             numbers = math.prod(shape)
-        if numbers > n_bytes and entry["class_name"] in ("Dense", "PReLU", "BatchNormalization"):
+        if numbers > n_bytes and entry["class_name"] in WITH_WEIGHTS:
             found = f"{numbers:,} weights declared, {n_bytes:,} bytes stored"
             raise _damaged(entry, found, path)
 
 
-def _units(settings: dict[str, Any]) -> int:
-    units = settings.get("units", 1)
-    if type(units) is not int:
-        raise ValueError(f"a Dense layer of {units!r} units")
-    return units
+def _count(settings: dict[str, Any], name: str) -> int:
+    count = settings.get(name, 1)
+    if type(count) is not int:
+        raise ValueError(f"a layer of {count!r} {name}")
+    return count
 
 
 def _damaged(entry: dict[str, Any], found: str, path: Path) -> UnsupportedModelError:

@@ -15,9 +15,17 @@ from nn2poly.network.readers.keras.activations import (
     activation_layer,
     activation_operation,
     apply_function,
+    by_its_values,
     prelu,
 )
 from nn2poly.network.readers.keras.calls import Call, Rule, to_array, unsupported
+from nn2poly.network.readers.keras.lookups import (
+    category_encoding,
+    discretization,
+    embedding,
+    lookup,
+)
+from nn2poly.network.readers.keras.values import activate_by_values
 from nn2poly.network.readers.refusals import as_reason
 from nn2poly.network.readers.symbolic import (
     Tensor,
@@ -35,7 +43,10 @@ Array = npt.NDArray[Any]
 
 def apply_rule(call: Call) -> Tensor:
     """Apply one operation, or refuse it by name."""
-    rule = find_rule(type(call.op).__module__, type(call.op).__name__)
+    kind = type(call.op).__name__
+    rule = find_rule(type(call.op).__module__, kind)
+    if rule is None and type(call.op).__module__.startswith("keras."):
+        rule = IN_MEMORY.get(kind)
     if rule is None:
         raise unsupported(call)
     # What only gives back or moves numbers leaves the link, where it is the last layer, alone.
@@ -62,8 +73,6 @@ def find_rule(module: str, kind: str) -> Rule | None:
 
 def _dense(call: Call) -> Tensor:
     layer, x = call.op, call.tensor()
-    if len(x.shape) != 1:
-        raise unsupported(call, f"rows of shape {x.shape} reach it; put Flatten() before it")
     if getattr(layer, "quantization_mode", None) is not None:
         raise unsupported(call, "its weights are quantised; convert the model from before that")
     bias = None if layer.bias is None else to_array(layer.bias)
@@ -106,11 +115,58 @@ def _combined(operation: Callable[[Any, Any], Tensor], call: Call) -> Tensor:
 
 
 def _product(call: Call) -> Tensor:
-    return _combined(multiplied, call)
+    return _combined(call.builder.multiply, call)
 
 
 def _quotient(call: Call) -> Tensor:
-    return _combined(divided, call)
+    return _combined(call.builder.divide, call)
+
+
+def _square(call: Call) -> Tensor:
+    x = call.tensor()
+    return call.builder.multiply(x, x)
+
+
+def _power(call: Call) -> Tensor:
+    x, exponent = call.args
+    if isinstance(x, Tensor) and not isinstance(exponent, Tensor) and to_array(exponent) == 2.0:
+        return call.builder.multiply(x, x)
+    return by_its_values(call)
+
+
+def _dot(call: Call) -> Tensor:
+    """Multiply two vectors entry by entry, and add the products up."""
+    a, b = call.tensors()
+    if len(a.shape) != 1 or a.shape != b.shape or call.op.normalize:
+        raise unsupported(call, "it multiplies tables, or divides by norms")
+    product = call.builder.multiply(a, b)
+    return call.builder.dense(product, np.ones((a.shape[0], 1)))
+
+
+def _extreme(call: Call, largest: bool) -> Tensor:
+    """Give max(a, b) = b + relu(a - b), or min(a, b) = b - relu(b - a), from the left."""
+
+    def two(a: Any, b: Any) -> Tensor:
+        gap = added(a, b, -1.0) if largest else added(b, a, -1.0)
+        return (
+            added(call.builder.activate(gap, "relu"), b, 1.0)
+            if largest
+            else added(b, call.builder.activate(gap, "relu"), -1.0)
+        )
+
+    return _combined(two, call)
+
+
+def _maximum(call: Call) -> Tensor:
+    return _extreme(call, True)
+
+
+def _minimum(call: Call) -> Tensor:
+    return _extreme(call, False)
+
+
+def _lambda(call: Call) -> Tensor:
+    return activate_by_values(call, call.tensor(), call.op.function, "lambda")
 
 
 def _sum(call: Call) -> Tensor:
@@ -193,6 +249,22 @@ _ACTIVATION_OPERATIONS = (
     *("LogSigmoid", "LogSoftmax", "Mish", "ReLU", "Relu", "Relu6", "Selu", "Sigmoid", "Silu"),
     *("Sin", "Softmax", "Softplus", "Softsign", "Tanh"),
 )
+# Operations on each entry by itself, of which the values are enough.
+_BY_VALUES = (
+    *("Abs", "Absolute", "Arcsinh", "Clip", "Cos", "Cosh", "Erf", "Exp2", "Expm1", "HardShrink"),
+    *(
+        "HardSilu",
+        "Log",
+        "Log1p",
+        "Reciprocal",
+        "Rsqrt",
+        "Sign",
+        "Sinh",
+        "SoftShrink",
+        "SparsePlus",
+    ),
+    *("Sqrt", "Squareplus", "TanhShrink", "Threshold"),
+)
 LAYERS: dict[str, Rule] = {
     **dict.fromkeys(_INACTIVE, _unchanged),
     **dict.fromkeys(("ELU", "LeakyReLU", "ReLU", "Softmax"), activation_operation),
@@ -200,9 +272,16 @@ LAYERS: dict[str, Rule] = {
     "Add": _sum,
     "Average": _average,
     "BatchNormalization": _batch_normalization,
+    "CategoryEncoding": category_encoding,
     "Concatenate": _concatenate,
     "Dense": _dense,
+    "Discretization": discretization,
+    "Dot": _dot,
+    "Embedding": embedding,
     "Flatten": _flatten,
+    "Maximum": _maximum,
+    "Minimum": _minimum,
+    "Multiply": _product,
     "Normalization": _normalization,
     "PReLU": prelu,
     "Permute": _permute,
@@ -210,16 +289,31 @@ LAYERS: dict[str, Rule] = {
     "Reshape": _reshape,
     "Subtract": _subtract,
 }
+# Read where the model is in memory: a file's code is never run, and none names another file, as
+# the vocabulary of a lookup may.
+IN_MEMORY: dict[str, Rule] = {
+    "IntegerLookup": lookup,
+    "Lambda": _lambda,
+    "StringLookup": lookup,
+    # What a FeatureSpace puts its encoded columns together with.
+    "TFDConcat": _concatenate,
+    "TFDIdentity": _unchanged,
+}
 # What arithmetic on Keras' symbolic tensors, keras.ops and keras.activations leave behind.
 OPERATIONS: dict[str, Rule] = {
     **dict.fromkeys(_ACTIVATION_OPERATIONS, activation_operation),
+    **dict.fromkeys(_BY_VALUES, by_its_values),
     "Add": _sum,
     "Concatenate": _concatenate,
     "Divide": _quotient,
     "GetItem": _get_item,
+    "Maximum": _maximum,
+    "Minimum": _minimum,
     "Multiply": _product,
     "Negative": _negative,
+    "Power": _power,
     "Reshape": _reshape_operation,
+    "Square": _square,
     "Subtract": _subtract,
     "TrueDivide": _quotient,
 }

@@ -7,7 +7,7 @@ opened, and every size is checked before memory is taken for it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ from nn2poly.errors import NN2PolyError, StorageError, UnsupportedModelError, re
 from nn2poly.files import open_regular
 from nn2poly.memory import available_bytes, human_bytes
 from nn2poly.network.network import Network
+from nn2poly.network.readers.choosing import chosen_output
 from nn2poly.network.readers.onnx.constants import constants_of
 from nn2poly.network.readers.onnx.curves import Curve, is_group, recognise
+from nn2poly.network.readers.onnx.external import fetch_weights
 from nn2poly.network.readers.onnx.graph import Graph, Node
 from nn2poly.network.readers.onnx.inputs import DeclaredInputs
 from nn2poly.network.readers.onnx.outputs import Ending, find_ending
@@ -28,6 +30,7 @@ from nn2poly.network.readers.onnx.tensors import Array
 from nn2poly.network.readers.onnx.walk import Walk
 from nn2poly.network.readers.symbolic import (
     ROWS,
+    Factor,
     Tensor,
     TensorBuilder,
     in_own_coordinates,
@@ -45,8 +48,8 @@ LARGEST_FILE = 2**31
 MEMORY_PER_BYTE = 4
 
 
-def read(model: Any) -> Network:
-    """Read an ``onnx.ModelProto`` or its bytes.
+def read(model: Any, output: str | int | None = None) -> Network:
+    """Read an ``onnx.ModelProto`` or its bytes; of several outputs one, by its name or number.
 
     Raises
     ------
@@ -59,13 +62,31 @@ def read(model: Any) -> Network:
     try:
         # The network is checked for what is not finite.
         with np.errstate(all="ignore"), reading_file(proto.ByteSize()):
-            return _read(Graph(proto))
+            return _read(_chosen(Graph(proto), output))
     except UnicodeDecodeError as error:  # a name in the file
         raise _not_onnx(f"a name that is not text ({error.reason})") from error
 
 
-def read_file(path: str | Path) -> Network:
-    """Read an ``.onnx`` file."""
+def _chosen(graph: Graph, output: str | int | None) -> Graph:
+    """Leave one of the outputs, if one is named."""
+    if output is not None:
+        graph.outputs = [graph.outputs[chosen_output(graph.outputs, output, "the ONNX model")]]
+    return graph
+
+
+def read_file(path: str | Path, output: str | int | None = None) -> Network:
+    """Read an ``.onnx`` file, and the file beside it where its weights are, if any."""
+    try:
+        return read(load(path), output)
+    except (StorageError, UnsupportedModelError) as error:
+        if error.where is not None:
+            raise
+        parts = {name: getattr(error, name) for name in ("expected", "found", "remedy")}
+        raise type(error)(error.what, where=str(path), **parts) from error
+
+
+def load(path: str | Path) -> Any:
+    """Open an ``.onnx`` file: the model with all its weights."""
     file = Path(path)
     try:
         with open_regular(file) as opened:
@@ -75,13 +96,9 @@ def read_file(path: str | Path) -> Network:
         raise StorageError(
             "The file cannot be read.", where=str(file), found=error.strerror
         ) from error
-    try:
-        return read(data)
-    except (StorageError, UnsupportedModelError) as error:
-        if error.where is not None:
-            raise
-        parts = {name: getattr(error, name) for name in ("expected", "found", "remedy")}
-        raise type(error)(error.what, where=str(file), **parts) from error
+    proto = _parsed(data)
+    fetch_weights(proto, file)
+    return proto
 
 
 def _check_file(file: Path, status: Any) -> None:
@@ -121,24 +138,32 @@ def _read(graph: Graph) -> Network:
     steps, is_level = _plan(graph, ending, constants, inputs.encoded), inputs.is_level()
 
     def walk(
-        center: npt.ArrayLike = 0.0, scale: npt.ArrayLike = 1.0, rows: int = inputs.n_rows or ROWS
+        center: npt.ArrayLike = 0.0,
+        scale: npt.ArrayLike = 1.0,
+        factors: Mapping[int, Factor] | None = None,
+        rows: int = inputs.n_rows or ROWS,
     ) -> Walked:
-        # A level stays 0 or 1 in the algebra, also where a scaler comes after the encoder.
-        place = np.where(is_level, 0.0, center), np.where(is_level, 1.0, scale)
-        builder = TensorBuilder((inputs.n_features,), *place, rows=rows)
+        place = center, scale
+        if inputs.levels:
+            # A level stays 0 or 1 in the algebra, also where a scaler comes after the encoder.
+            place = np.where(is_level, 0.0, center), np.where(is_level, 1.0, scale)
+            factors = None
+        shape, names = (inputs.n_features,), inputs.names()
+        builder = TensorBuilder(shape, *place, rows=rows, factors=factors, names=names)
         known = {**constants, **inputs.tensors(builder)}
         return builder, _run(Walk(builder, ending.end), steps, known, ending.tensor)
 
     builder, result = in_own_coordinates(walk)
     network = builder.finish(
         result,
-        inputs=inputs.columns(),
+        inputs=builder.factors.inputs() if builder.factors.found else inputs.columns(),
         output_names=ending.output_names(result.value.width),
         classes=ending.classes,
         link=ending.link,
     )
     if inputs.n_rows is None and any(node.op in COUNTING for node, _ in steps):
-        _check_other_rows(network, lambda: walk(network.center, network.scale, ROWS + 1))
+        place, found = (network.center, network.scale), builder.factors.found
+        _check_other_rows(network, lambda: walk(*place, found, ROWS + 1))
     return network
 
 

@@ -8,14 +8,20 @@ from typing import Any
 import numpy as np
 
 import nn2poly.network.readers.symbolic.activations as shared
+from nn2poly.network.elementwise import FUNCTIONS, by_values
 from nn2poly.network.readers.onnx.affine import Args, numbers, pair, single, tensor
 from nn2poly.network.readers.onnx.graph import Node
-from nn2poly.network.readers.symbolic import Tensor, TensorBuilder
+from nn2poly.network.readers.symbolic import Tensor, TensorBuilder, added
 
 # Operators of the shared table of activations.
 NAMED = (
     *("Atan", "Celu", "Elu", "Exp", "Gelu", "LeakyRelu", "Mish", "Relu", "Sigmoid", "Sin"),
     *("Softplus", "Softsign", "Tanh"),
+)
+# Operators of which the values are enough.
+BY_VALUES = (
+    *("Abs", "Acos", "Asin", "Asinh", "Cos", "Cosh", "Erf", "HardSwish", "Log", "Reciprocal"),
+    *("Sign", "Sinh", "Sqrt"),
 )
 # Defaults of the standard (Selu-6), which are those of the table in float32.
 SELU = (1.67326319217681884765625, 1.05070102214813232421875)
@@ -74,10 +80,26 @@ def _clip(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
     return shared.clip(builder, tensor(args[0], node), low, high)
 
 
+def _by_values(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
+    name = node.op.lower()
+    return builder.activate(tensor(args[0], node), by_values(FUNCTIONS[name], name))
+
+
+def _largest(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
+    """Give max(a, b) = b + relu(a - b), or min(a, b) = b - relu(b - a), from the left."""
+    found = args[0] if isinstance(args[0], Tensor) else numbers(args[0], node)
+    for arg in args[1:]:
+        other = arg if isinstance(arg, Tensor) else numbers(arg, node)
+        up = node.op == "Max"
+        gap = added(found, other, -1.0) if up else added(other, found, -1.0)
+        found = added(other, builder.activate(gap, "relu"), 1.0 if up else -1.0)
+    return tensor(found, node)
+
+
 def _maximum(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
     values = [arg for arg in args if isinstance(arg, Tensor)]
     if len(values) != 1:
-        node.refuse("the larger or smaller of two values is not an activation of one")
+        return _largest(builder, node, args)
     bend, x = shared.at_least if node.op == "Max" else shared.at_most, values[0]
     for arg in args:
         if not isinstance(arg, Tensor):
@@ -87,6 +109,7 @@ def _maximum(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
 
 ACTIVATIONS: dict[str, Callable[[TensorBuilder, Node, Args], Tensor]] = {
     **dict.fromkeys(NAMED, _named),
+    **dict.fromkeys(BY_VALUES, _by_values),
     "Selu": _selu,
     "Swish": _swish,
     "PRelu": _prelu,

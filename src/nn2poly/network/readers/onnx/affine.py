@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nn2poly.network.elementwise import Power, by_values
 from nn2poly.network.readers.onnx.constants import part_of_shape
 from nn2poly.network.readers.onnx.graph import ML_DOMAIN, Node
 from nn2poly.network.readers.onnx.rearranging import Thing, split_sizes
-from nn2poly.network.readers.onnx.tensors import FLOATS, Array
+from nn2poly.network.readers.onnx.tensors import FLOATS, WHOLE, Array
 from nn2poly.network.readers.symbolic import (
     Tensor,
     TensorBuilder,
     added,
-    divided,
     joined,
     multiplied,
     negated,
@@ -123,12 +123,29 @@ def _sum_all(_builder: TensorBuilder, node: Node, args: Args) -> Tensor:
     return tensor(total, node)
 
 
-def _mul(_builder: TensorBuilder, node: Node, args: Args) -> Tensor:
-    return multiplied(*_operands(node, args))
+def _mul(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
+    return builder.multiply(*_operands(node, args))
 
 
-def _div(_builder: TensorBuilder, node: Node, args: Args) -> Tensor:
-    return divided(*_operands(node, args))
+def _div(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
+    return builder.divide(*_operands(node, args))
+
+
+def _pow(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
+    x, exponent = pair(node, args)
+    power = single(numbers(exponent, node), node)
+    if power == 2.0:
+        return builder.multiply(tensor(x, node), tensor(x, node))
+    return builder.activate(tensor(x, node), by_values(Power(power), "power"))
+
+
+def gather(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
+    """Take rows of a table by number; of tensors, `rearranging` does."""
+    table, index = pair(node, args)
+    weights = numbers(table, node)
+    if node.integer("axis", 0) != 0 or weights.ndim != 2:
+        node.refuse("it looks values up in something else than the rows of a table")
+    return builder.dense(builder.levels(tensor(index, node), len(weights)), weights)
 
 
 def _neg(_builder: TensorBuilder, node: Node, args: Args) -> Tensor:
@@ -154,9 +171,12 @@ def _scaler(_builder: TensorBuilder, node: Node, args: Args) -> Tensor:
 # ---- the rest -------------------------------------------------------------------------------
 
 
-def _cast(_builder: TensorBuilder, node: Node, args: Args) -> Tensor:
-    if node.op == "Cast" and node.integer("to", 0) not in FLOATS:
-        node.refuse("it rounds a value")
+def _cast(builder: TensorBuilder, node: Node, args: Args) -> Tensor:
+    kind = node.integer("to", 0)
+    if node.op == "Cast" and kind in WHOLE:
+        return builder.truncated(tensor(args[0], node))
+    if node.op == "Cast" and kind not in FLOATS:
+        node.refuse("it makes a value true or false, or text")
     return tensor(args[0], node)
 
 
@@ -200,6 +220,7 @@ AFFINE: dict[str, Callable[[TensorBuilder, Node, Args], Thing | list[Thing]]] = 
     "Mul": _mul,
     "Div": _div,
     "Neg": _neg,
+    "Pow": _pow,
     "Sum": _sum_all,
     **dict.fromkeys(("Identity", "Cast", "CastLike"), _cast),
     "Dropout": _dropout,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
+from nn2poly.network.readers.choosing import chosen_output
 from nn2poly.network.readers.onnx.activations import ACTIVATIONS
 from nn2poly.network.readers.onnx.affine import AFFINE
 from nn2poly.network.readers.onnx.constants import FOLDS
@@ -21,8 +22,10 @@ KNOWN = {*ACTIVATIONS, *AFFINE, *FOLDS, *REARRANGING, *LINKS}
 TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 
 
-def own_outputs(model: Any, X: FloatArray, _table: Any = None) -> Any:
-    """Run a model of one input and one output; None for others, or without onnxruntime."""
+def own_outputs(
+    model: Any, X: FloatArray, _table: Any = None, output: str | int | None = None
+) -> Any:
+    """Run a model of one input, for one output; None for others, or without onnxruntime."""
     try:
         import onnxruntime
     except ImportError:
@@ -32,8 +35,10 @@ def own_outputs(model: Any, X: FloatArray, _table: Any = None) -> Any:
     proto = onnx.ModelProto.FromString(model) if isinstance(model, bytes) else model
     graph = proto.graph
     plain = all(node.domain in ("", "ai.onnx") and node.op_type in KNOWN for node in graph.node)
-    if not plain or len(graph.output) != 1:
+    names = [entry.name for entry in graph.output]
+    if not plain or (len(names) != 1 and output is None):
         return None
+    wanted = [names[chosen_output(names, output, "the ONNX model")]]
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
@@ -49,4 +54,4 @@ def own_outputs(model: Any, X: FloatArray, _table: Any = None) -> Any:
     if sizes[0] not in (None, len(X)):  # exported for another number of rows
         return None
     shape = [len(rows), *(size or -1 for size in sizes[1:])]
-    return session.run(None, {first.name: rows.reshape(shape).astype(TYPES[first.type])})[0]
+    return session.run(wanted, {first.name: rows.reshape(shape).astype(TYPES[first.type])})[0]

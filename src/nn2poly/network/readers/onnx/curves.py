@@ -52,16 +52,11 @@ def is_group(graph: Graph, node: Node) -> bool:
     return node.op in ONLY_IN_GROUPS and bool(values)
 
 
-def recognise(graph: Graph, root: Node, constants: Mapping[str, Array]) -> Curve:
-    """Find the activation that the group ending in ``root`` computes.
+def recognise(graph: Graph, root: Node, constants: Mapping[str, Array]) -> Curve | None:
+    """Find the activation that the group ending in ``root`` computes; None where there is none.
 
     The group grows backwards, the latest operation first, until it depends on a single tensor
     and its values are those of an activation.
-
-    Raises
-    ------
-    UnsupportedModelError
-        When no group does.
     """
     group, bases = [root], set(graph.varying_inputs(root))
     while len(group) <= LONGEST_GROUP:
@@ -75,14 +70,7 @@ def recognise(graph: Graph, root: Node, constants: Mapping[str, Array]) -> Curve
             break
         group.append(node)
         bases = (bases - {latest}) | set(graph.varying_inputs(node))
-    return root.refuse(PRODUCT if root.op in ("Mul", "Div") else ALONE)
-
-
-PRODUCT = (
-    "a product or quotient of two values is a multiplicative skip, unless the operations around "
-    "it are an activation of the table"
-)
-ALONE = "the operations around it are not an activation of the table"
+    return None
 
 
 def _joins(node: Node) -> bool:

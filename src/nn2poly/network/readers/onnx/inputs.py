@@ -72,6 +72,11 @@ class DeclaredInputs:
                 columns += [Column(name if count == 1 else f"{name}_{i}") for i in range(count)]
         return Inputs(tuple(columns))
 
+    def names(self) -> list[str] | None:
+        """Name the columns of numbers; None where they have no names, or some are levels."""
+        columns = self.columns()
+        return None if columns is None or self.levels else [c.name for c in columns.columns]
+
     def is_level(self) -> BoolArray:
         """Say of each feature whether it is a level, which stays 0 or 1: an array (n_features,)."""
         parts = [np.full(math.prod(shape), n in self.levels) for n, shape in self.shapes.items()]
@@ -112,10 +117,18 @@ def _source(graph: Graph, node: Node) -> str:
     """Give the tensor that a node takes, before any cast."""
     name = next(iter(node.inputs), "")
     maker = graph.producer(name)
-    while maker is not None and maker.op in ("Cast", "Identity") and maker.inputs:
+    while maker is not None and maker.inputs and _is_same(graph, maker):
         name = maker.inputs[0]
         maker = graph.producer(name)
     return name
+
+
+def _is_same(graph: Graph, node: Node) -> bool:
+    """Say whether a node gives the one column that it takes, as skl2onnx chooses columns."""
+    if node.op != "Gather" or len(node.inputs) < 2:
+        return node.op in ("Cast", "Identity")
+    chosen = graph.initializer(node.inputs[1])
+    return chosen is not None and chosen.ravel().tolist() == [0] and node.integer("axis", 0) == 1
 
 
 def _levels(node: Node) -> tuple[str, ...]:

@@ -32,6 +32,8 @@ TYPES = {
 }
 FLOATS = {1, 10, 11, 16}
 NUMBERS = set(TYPES) - {8, 9}
+# int32 and int64: other whole numbers would overflow where these do not.
+WHOLE = {6, 7}
 EXTERNAL = 1  # TensorProto.data_location
 
 

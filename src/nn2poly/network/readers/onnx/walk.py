@@ -5,7 +5,7 @@ from __future__ import annotations
 import nn2poly.network.readers.symbolic.activations as shared
 from nn2poly.errors import NN2PolyError, UnsupportedModelError
 from nn2poly.network.readers.onnx.activations import ACTIVATIONS
-from nn2poly.network.readers.onnx.affine import AFFINE, Args, constants, tensor
+from nn2poly.network.readers.onnx.affine import AFFINE, Args, constants, gather, tensor
 from nn2poly.network.readers.onnx.constants import MISFITS, fold
 from nn2poly.network.readers.onnx.curves import Curve
 from nn2poly.network.readers.onnx.graph import Node
@@ -53,6 +53,8 @@ class Walk:
             return [fold(node, constants(args, node))]
         if node.index == self._end:
             return [_end(node, tensors[0])]
+        if node.op == "Gather" and not isinstance(args[0], Tensor):
+            return [gather(self._builder, node, args)]
         if node.op in REARRANGING:
             rest = constants(args[1:], node)
             return [rearrange(tensor(args[0], node), node, rest)]

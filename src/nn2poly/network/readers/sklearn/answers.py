@@ -11,7 +11,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.inputs import frame_columns
 
 
-def own_outputs(model: Any, X: FloatArray, table: Any) -> Any:
+def own_outputs(model: Any, X: FloatArray, table: Any, _output: Any = None) -> Any:
     """Give the probabilities of a classifier, else what it predicts; None where it cannot be asked.
 
     A pipeline is asked with the user's own table: features of its encoders are no rows of it.

@@ -20,6 +20,7 @@ from nn2poly.network.readers.symbolic.build import (
     rows_counted,
     same_layers,
 )
+from nn2poly.network.readers.symbolic.factors import Factor
 from nn2poly.network.readers.symbolic.limits import check_memory, reading_file
 from nn2poly.network.readers.symbolic.tensor import (
     ROWS,
@@ -33,6 +34,7 @@ from nn2poly.network.readers.symbolic.tensor import (
 
 __all__ = [
     "ROWS",
+    "Factor",
     "MisfitError",
     "RowsLostError",
     "Tensor",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from nn2poly.network.readers.symbolic.affine import (
     multiplied,
     per_channel,
 )
+from nn2poly.network.readers.symbolic.factors import Factor, Factors
 from nn2poly.network.readers.symbolic.limits import check_memory
 from nn2poly.network.readers.symbolic.products import divide, multiply
 from nn2poly.network.readers.symbolic.tensor import ROWS, Tensor, aligned
@@ -42,6 +43,10 @@ class TensorBuilder:
         Working coordinates of the inputs, numbers or (n_features,).
     rows
         Number of rows of the imagined batch.
+    factors
+        Columns of the inputs that are factors, which a walk before this one asked for.
+    names
+        Of the columns, where the model has some.
     """
 
     def __init__(
@@ -51,8 +56,14 @@ class TensorBuilder:
         scale: npt.ArrayLike = 1.0,
         *,
         rows: int = ROWS,
+        factors: Mapping[int, Factor] | None = None,
+        names: Sequence[str] | None = None,
     ) -> None:
-        self._network = NetworkBuilder(math.prod(row_shape), center, scale)
+        self.factors = Factors(math.prod(row_shape), factors or {}, names)
+        # A level stays 0 or 1 in the algebra, also where a scaler comes after the encoder.
+        levels = self.factors.is_level()
+        place = np.where(levels, 0.0, center), np.where(levels, 1.0, scale)
+        self._network = NetworkBuilder(self.factors.n_features, *place)
         self._row_shape, self._rows = row_shape, rows
         # What the first layer sees, and the mean and deviation (width,) of a batch normalisation.
         self._first: tuple[Tensor, Any, Any] | None = None
@@ -61,7 +72,8 @@ class TensorBuilder:
 
     def input(self) -> Tensor:
         """Give the table of inputs."""
-        return Tensor(self._network.input(), self._row_shape, self._rows)
+        columns = self.factors.columns_of(self._network.input())
+        return Tensor(columns, self._row_shape, self._rows)
 
     def dense(self, x: Tensor, weights: FloatArray, bias: npt.ArrayLike | None = None) -> Tensor:
         """Apply a dense layer to the last dimension: weights (n_in, n_out), bias (n_out,)."""
@@ -113,6 +125,9 @@ class TensorBuilder:
 
     def truncated(self, x: Tensor) -> Tensor:
         """Cut the decimals off."""
+        entries = range(x.value.width)
+        if all(self.factors.codes(x.value, entry) is not None for entry in entries):
+            return x
         return self.activate(x, TRUNCATED)
 
     def levels(self, x: Tensor, count: int) -> Tensor:
@@ -123,11 +138,26 @@ class TensorBuilder:
         if source and not others and self._network.activation(source) == TRUNCATED:
             base = self._network.before(base, source)
         check_memory((x.value.width * count) ** 2)
+        shape = (*x.shape, count)
+        known = self.factors.indicators(base, count)
+        if known is not None:
+            return replace(x, value=known, shape=shape)
+        self.factors.want_numbers(base, count)
         chosen = np.repeat(np.arange(base.width), count)
         shifts = np.tile(np.arange(count, dtype=np.float64), base.width)
         moved = base.columns(chosen).scaled(1.0, -shifts)
         value = self._network.merge(moved, by_values(within_one, "level"))
-        return replace(x, value=value, shape=(*x.shape, count))
+        return replace(x, value=value, shape=shape)
+
+    def encoded(self, x: Tensor, factor: Factor) -> Tensor | None:
+        """Turn columns of the table into the codes of their levels; None if they are none.
+
+        In a first walk, which only asks for the factor, the columns stay as they are.
+        """
+        known = self.factors.recoded(x.value, factor)
+        if known is not None:
+            return x.with_value(known)
+        return x if self.factors.want(x.value, factor) else None
 
     def activate(self, x: Tensor, name: str | Activation, **parameters: Any) -> Tensor:
         """Apply an activation to every entry: a layer, unless it is linear."""
@@ -142,7 +172,8 @@ class TensorBuilder:
 
     def finish(self, x: Tensor, **fields: Any) -> Network:
         """Close with the output; ``fields`` are those of `NetworkBuilder.finish`."""
-        return self._network.finish(x.value, **{"link": x.link, **fields})
+        own = {"link": x.link, "inputs": self.factors.inputs()}
+        return self._network.finish(x.value, **{**own, **fields})
 
     # ---- links ----
 
@@ -195,6 +226,8 @@ class TensorBuilder:
                 place = (mean[column] - bias[column]) / slope + 0.0, abs(deviation[column] / slope)
             if np.isfinite(place).all() and place[1] > 0.0:
                 center[row], scale[row] = place
+        levels = self.factors.is_level()
+        center[levels], scale[levels] = 0.0, 1.0
         return (center, scale) if center.any() or (scale != 1.0).any() else None
 
 
@@ -234,8 +267,12 @@ def in_own_coordinates(
 ) -> tuple[TensorBuilder, Result]:
     """Walk through a model, and once more in the coordinates of what it begins with.
 
-    ``walk`` takes center and scale. Folding that same scaler then leaves the weights as they are.
+    ``walk`` takes center and scale, and the factors that were found, if any. Folding that same
+    scaler then leaves the weights as they are.
     """
     builder, result = walk()
+    known = {"factors": builder.factors.wanted} if builder.factors.wanted else {}
+    if known:
+        builder, result = walk(**known)
     found = builder.coordinates()
-    return (builder, result) if found is None else walk(*found)
+    return (builder, result) if found is None else walk(*found, **known)

@@ -9,7 +9,7 @@ leave a doubt, ``module.example_input_array``, Lightning's name for a batch, dec
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,11 +18,14 @@ import torch
 
 import nn2poly.network.readers.torch.tracing as tracing
 from nn2poly.errors import UnsupportedModelError
+from nn2poly.inputs.joined import Parts
 from nn2poly.network.network import Network
 from nn2poly.network.readers.symbolic import MisfitError, rows_counted, same_layers
 from nn2poly.network.readers.torch.answers import NO_FORWARD
 from nn2poly.network.readers.torch.flow import first_line
+from nn2poly.network.readers.torch.joining import Joined, cuts, joined, labels, required_inputs
 from nn2poly.network.readers.torch.nodes import place, rule_name
+from nn2poly.network.readers.torch.operations import unknown
 from nn2poly.network.readers.torch.rules import MEASURES
 from nn2poly.network.readers.torch.sizes import (
     EXAMPLE,
@@ -35,8 +38,16 @@ from nn2poly.network.readers.torch.skeleton import check_plain, unwrap
 from nn2poly.network.readers.torch.tracing import REWRITE, Program
 from nn2poly.network.readers.torch.walk import Walk, refuse_unknown
 
+# Layers that no model is read with, whatever else it does.
+HOPELESS = (
+    *("LayerNorm", "RMSNorm", "GroupNorm", "MultiheadAttention", "TransformerEncoder", "LSTM"),
+    *("GRU", "RNN", "Conv2d", "Conv3d"),
+)
 
-def read(model: Any, n_features: int | None = None) -> Network:
+
+def read(
+    model: Any, n_features: int | Parts | None = None, output: str | int | None = None
+) -> Network:
     """Read a trained model, which stays as it is.
 
     Parameters
@@ -46,7 +57,9 @@ def read(model: Any, n_features: int | None = None) -> Network:
         or a fitted ``skorch`` net.
     n_features
         The number of columns of the data, where they are at hand: tried before what the layers
-        suggest.
+        suggest; of a model with several inputs, how the columns are cut into them.
+    output
+        Of several outputs the one to read: its name or number.
 
     Raises
     ------
@@ -61,13 +74,13 @@ def read(model: Any, n_features: int | None = None) -> Network:
     """
     with torch.no_grad(), _no_random_numbers(model):
         if isinstance(model, torch.nn.Module):
-            return _read_module(model, n_features)
+            return _read_module(model, n_features, output)
         if isinstance(model, torch.export.ExportedProgram):
             program = tracing.exported_program(model, "the exported program")
             return _network(replace(program, foreign=True))
         from nn2poly.network.readers.torch.skorch import read_net
 
-        return read_net(model, partial(_read_module, n_features=n_features))
+        return read_net(model, partial(_read_module, n_features=n_features, output=output))
 
 
 @contextlib.contextmanager
@@ -91,9 +104,56 @@ def _no_random_numbers(model: Any) -> Iterator[None]:
 # ---- from a module to a program --------------------------------------------------------------
 
 
-def _read_module(model: torch.nn.Module, n_features: int | None = None) -> Network:
-    module = _with_forward(unwrap(model))
-    return _network(_program(module, n_features), n_features)
+def _read_module(
+    model: torch.nn.Module,
+    n_features: int | Parts | None = None,
+    output: str | int | None = None,
+) -> Network:
+    module = one_table(_with_forward(unwrap(model)), n_features, output)
+    count = n_features.n_columns if isinstance(n_features, Parts) else n_features
+    network = _network(_program(module, count), count)
+    names = labels(module, network.n_outputs) if isinstance(module, Joined) else None
+    return network if names is None else network.named(None, names)
+
+
+def one_table(
+    module: torch.nn.Module, n_features: int | Parts | None, output: str | int | None
+) -> torch.nn.Module:
+    """Give a model that takes one table and gives one: itself, or with what is around it."""
+    if isinstance(n_features, Parts):
+        return joined(module, n_features, output)
+    names = required_inputs(module)
+    if len(names) > 1 and n_features is not None:
+        return _cut(module, names, n_features, output)
+    return module if output is None or len(names) > 1 else joined(module, None, output)
+
+
+def _cut(
+    module: torch.nn.Module, names: tuple[str, ...], n_columns: int, output: str | int | None
+) -> torch.nn.Module:
+    """Find the one way to cut a table into several inputs that all layers fit."""
+    fits, reason = [], None
+    for parts in cuts(module, names, n_columns):
+        whole = joined(module, parts, output)
+        try:
+            _network(_program(whole, n_columns), n_columns)
+        except MisfitError:
+            continue
+        except UnsupportedModelError as error:
+            reason = error  # this part is refused however the table is cut
+            continue
+        fits.append(whole)
+    if len(fits) == 1:
+        return fits[0]
+    if reason is not None and not fits:
+        raise reason
+    raise UnsupportedModelError(
+        f"It cannot be told how {n_columns} columns are cut into the inputs.",
+        where=f"forward of {type(module).__name__}",
+        expected=f"one way to cut them into {', '.join(names)}",
+        found=f"{len(fits) or 'no'} ways that fit the layers",
+        remedy=f"pass the tables themselves: data=({', '.join(names)})",
+    )
 
 
 def _with_forward(model: torch.nn.Module) -> torch.nn.Module:
@@ -124,6 +184,8 @@ def _program(module: torch.nn.Module, n_features: int | None) -> Program:
 
 
 def _example_shape(module: torch.nn.Module) -> tuple[int, ...] | None:
+    if isinstance(module, Joined) and module.parts is not None:
+        return (module.parts.n_columns,)
     example = getattr(module, "example_input_array", None)
     shape = getattr(example, "shape", ())
     return tuple(int(n) for n in shape[1:]) if len(shape) > 1 else None
@@ -135,6 +197,7 @@ def _exported(
     n_features: int | None,
     by_fx: Exception,
 ) -> Program:
+    _refuse_by_layers(module)
     errors = []
     told = [] if n_features is None else [(n_features,)]
     for candidate in [shape] if shape else [*told, *module_shapes(module)]:
@@ -162,15 +225,36 @@ def _exported(
     ) from by_fx
 
 
+def _refuse_by_layers(module: torch.nn.Module) -> None:
+    """Refuse a model that cannot be traced by what it is made of, before a slow export."""
+    for name, part in module.named_modules():
+        if type(part).__name__ in HOPELESS and type(part).__module__.startswith("torch.nn."):
+            raise unknown(part).within(f"{name.removeprefix('model.')} ({type(part).__name__})")
+        if type(part).__module__.partition(".")[0] == "tabm":
+            raise UnsupportedModelError(
+                "TabM is an ensemble: many networks in one, each with outputs of its own.",
+                where=f"{name.removeprefix('model.') or 'the model'} ({type(part).__name__})",
+                expected="one network",
+                remedy="fit the mean of its outputs: convert(lambda x: model(x).mean(1), 2, "
+                "data=X), X a tensor",
+            )
+
+
 # ---- from a program to a network -------------------------------------------------------------
 
 
 def _network(program: Program, n_features: int | None = None) -> Network:
     refuse_unknown(program)
     walk, result = first_fit(program, n_features)
+    make = partial(Walk, row_shape=walk.row_shape)
+    if walk.builder.factors.wanted:
+        make = partial(make, factors=walk.builder.factors.wanted)
+        walk = make(program)
+        result = walk.run()
     coordinates = walk.builder.coordinates()
     if coordinates is not None:
-        walk = Walk(program, walk.row_shape, *coordinates)
+        make = partial(make, center=coordinates[0], scale=coordinates[1])
+        walk = make(program)
         result = walk.run()
     if result.axis:
         raise UnsupportedModelError(
@@ -180,17 +264,17 @@ def _network(program: Program, n_features: int | None = None) -> Network:
             remedy="give out one row per row of inputs",
         )
     network = walk.builder.finish(result)
-    _check_other_rows(program, walk.row_shape, coordinates or (), network)
+    _check_other_rows(program, make, network)
     return network
 
 
 def _check_other_rows(
-    program: Program, row_shape: tuple[int, ...], coordinates: tuple[Any, ...], network: Network
+    program: Program, walk_of: Callable[[Program], Walk], network: Network
 ) -> None:
     """Refuse outputs that depend on the number of rows in the batch."""
     if not any(rule_name(program, node) in (*MEASURES, "getattr") for node in program.graph.nodes):
         return
-    walk = Walk(replace(program, rows=program.rows + 1), row_shape, *coordinates)
+    walk = walk_of(replace(program, rows=program.rows + 1))
     try:
         other = walk.builder.finish(walk.run())
     except MisfitError:  # a program that was exported for one number of rows

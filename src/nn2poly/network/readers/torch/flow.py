@@ -98,6 +98,37 @@ def join(function: Callable[..., Any], parts: Any, *args: Any, **kwargs: Any) ->
     return rearrange(function, same, *args, **kwargs)
 
 
+def written(x: Any, key: Any, value: Any) -> Tensor:
+    """Give a tensor or constant with some entries replaced, as ``x[key] = value`` does."""
+    if tensors_in(key):
+        raise UnsupportedModelError(
+            "Values decide where others are written.",
+            expected="rows and columns by number",
+            remedy="use torch.where, or an activation",
+        )
+    first = x if isinstance(x, Tensor) else value
+    base = x if isinstance(x, Tensor) else constant_like(numbers(x), first)
+    try:
+        if not isinstance(value, Tensor):
+            filled = torch.zeros(base.full_shape, dtype=torch.float64)
+            filled[key] = torch.as_tensor(numbers(value))
+            value = constant_like(filled.numpy(), base)
+            key = _mask(base.full_shape, key)
+            mine, theirs = (torch.from_numpy(part) for part in numbered(base, value))
+            return selected(torch.where(key, theirs, mine).numpy(), base, value)
+        mine, theirs = (torch.from_numpy(part).clone() for part in numbered(base, value))
+        mine[key] = theirs
+    except SIZE_ERRORS as error:
+        raise MisfitError("The shapes do not fit.", found=first_line(error)) from error
+    return selected(mine.numpy(), base, value)
+
+
+def _mask(shape: tuple[int, ...], key: Any) -> torch.Tensor:
+    mask = torch.zeros(shape, dtype=torch.bool)
+    mask[key] = True
+    return mask
+
+
 def reduce(function: Callable[..., Any], x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Apply a linear function of each row, a sum or a mean: its matrix is what it does to units.
 

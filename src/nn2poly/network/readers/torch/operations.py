@@ -80,6 +80,7 @@ FIRST, SECOND = ("input", "self", "tensors"), ("other", "mat2", "vec")
 
 COMPARISONS = ("abs", "ge", "gt", "le", "lt", "max", "maximum", "min", "minimum", "where")
 NAMED = "use the activation by its name, for example torch.relu or leaky_relu"
+QUANTISED = "its weights are quantised", "convert the model from before quantisation"
 OTHERWISE = (
     "use Linear, BatchNorm1d, Dropout, sums and the known activations; convert the part of the "
     "model that is made of them; or build the network by hand from nn2poly.Layer"
@@ -189,6 +190,8 @@ def unknown(target: object) -> UnsupportedModelError:
     kind = kind_of(target)
     name = kind.rpartition(".")[2]
     reason, remedy = why(name)
+    if "quantized" in kind:
+        reason, remedy = QUANTISED
     remedy = NAMED if name in COMPARISONS else remedy or OTHERWISE
     if isinstance(target, torch._ops.OpOverload):
         remedy += "; of an exported program, read the one before run_decompositions()"

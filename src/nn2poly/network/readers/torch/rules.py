@@ -17,10 +17,11 @@ from nn2poly.network.readers.torch.flow import numbers, operand, rearrange, tens
 from nn2poly.network.readers.torch.operations import Call, unknown
 
 # What only moves entries.
-JOINS = ("cat", "hstack", "stack")
+JOINS = ("cat", "column_stack", "hstack", "stack")
 MOVES = (
     *("_unsafe_view", "alias", "broadcast_to", "chunk", "clone", "contiguous", "detach", "expand"),
     *("expand_as", "flatten", "flip", "getitem", "index", "index_select", "movedim", "narrow"),
+    "numpy_T",
     *("permute", "ravel", "repeat", "reshape", "reshape_as", "roll", "select", "slice", "split"),
     *("split_with_sizes", "squeeze", "swapaxes", "swapdims", "t", "tensor_split", "tile"),
     *("transpose", "unbind", "unflatten", "unsqueeze", "view", "view_as"),
@@ -187,7 +188,7 @@ def _cast(call: Call) -> Tensor:
     given = [a.dtype if isinstance(a, torch.Tensor) else a for a in call.parameters().values()]
     given += [a.dtype if isinstance(a, torch.Tensor) else a for a in call.args[1:]]
     types = [a for a in given if isinstance(a, torch.dtype)]
-    if types == [torch.int64]:
+    if set(types) == {torch.int64}:
         return _whole(call)
     if not all(t.is_floating_point for t in types) or (call.name == "type" and not types):
         raise UnsupportedModelError(
@@ -277,6 +278,12 @@ RULES: dict[str, Callable[[Call], Any]] = {
 
 def apply(call: Call) -> Any:
     """Apply the rule of a call."""
+    if call.kwargs.get("out") is not None:
+        raise UnsupportedModelError(
+            "A result is written to another tensor (out=).",
+            expected="operations that give out their result",
+            remedy="write h = torch.tanh(h)",
+        )
     constants_only = call.name not in OPERATORS
     if constants_only and (
         not isinstance(call.args[0], Tensor) or tensors_in(call.args[1:], call.kwargs)

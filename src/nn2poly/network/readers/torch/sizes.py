@@ -77,7 +77,7 @@ def is_sliced(program: Program) -> bool:
 
 def module_shapes(module: torch.nn.Module) -> list[tuple[int, ...]]:
     """List shapes of one row that the layers of a model suggest."""
-    return [(size,) for size in _unique(_module_sizes(module))]
+    return [(size,) for size in _unique(module_sizes(module))]
 
 
 def no_size(program: Program) -> UnsupportedModelError:
@@ -90,7 +90,8 @@ def no_size(program: Program) -> UnsupportedModelError:
     )
 
 
-def _module_sizes(module: torch.nn.Module) -> Iterator[int]:
+def module_sizes(module: torch.nn.Module) -> Iterator[int]:
+    """List the numbers of inputs that layers and matrices declare."""
     for part in module.modules():
         yield from _declared(part)
     yield from (p.shape[-1] for p in module.parameters() if p.dim() == 2)
@@ -110,7 +111,7 @@ def _graph_sizes(program: Program) -> Iterator[int]:
             yield from reversed(getattr(attribute(program, node), "shape", ()))
     if is_sliced(program):
         # Two parts that go to two layers: the sum of their sizes is a good guess.
-        sizes = _unique(_module_sizes(program.root))
+        sizes = _unique(module_sizes(program.root))
         yield from (a + b for a, b in combinations_with_replacement(sizes, 2))
         yield from range(1, MOST_TRIED + 1)
 

@@ -20,6 +20,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Graph, Node, Proxy, Tracer
 
 from nn2poly.errors import UnsupportedModelError
+from nn2poly.network.readers.choosing import SeveralOutputsError
 from nn2poly.network.readers.symbolic import ROWS
 from nn2poly.network.readers.torch.skeleton import is_leaf, skeleton
 
@@ -81,6 +82,9 @@ class _InPlaceProxy(Proxy):
 
     def __itruediv__(self, other: Any) -> Proxy:
         return self.tracer.create_proxy("call_function", operator.itruediv, (self, other), {})
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
 
 
 class _Tracer(Tracer):
@@ -156,13 +160,18 @@ def _several(title: str, what: str, expected: str, names: list[Any]) -> Unsuppor
     call = "model(x[:, :3], x[:, 3:])" if what == "inputs" else f"model(x)[{names[0]!r}]"
     if what == "outputs" and not isinstance(names[0], str):
         call = "model(x)[0]"
-    return UnsupportedModelError(
+    own = "choose one: output=0, or its name"
+    if what == "inputs":
+        own = f"pass the tables as they are: data=({', '.join(map(str, names))})"
+    kind = SeveralOutputsError if what == "outputs" and len(names) > 1 else UnsupportedModelError
+    return kind(
         f"The forward of {title} does not have one tensor as its {what}.",
         where=f"forward of {title}",
         expected=expected,
         found=", ".join(map(str, names)) or "none",
-        remedy="wrap the model in a module that takes one table and gives out one; or pass a "
-        f"function to fit its outputs instead: convert(lambda x: {call}, 2, data=X), X a tensor",
+        remedy=f"{own}; wrap the model in a module that takes one table and gives out one; or "
+        f"pass a function to fit its outputs instead: convert(lambda x: {call}, 2, data=X), "
+        "X a tensor",
     )
 
 
@@ -178,7 +187,14 @@ def export(module: torch.nn.Module, row_shape: tuple[int, ...]) -> Program:
     bare = skeleton(module)
     with _quiet():
         nested = (shapes,) if _takes_any_number(bare) else shapes
-        exported = torch.export.export(bare, (rows,), dynamic_shapes=nested)
+        try:
+            exported = torch.export.export(bare, (rows,), dynamic_shapes=nested)
+        except torch._dynamo.exc.UserError as error:
+            if "Constraints violated" not in str(error):
+                raise
+            # A forward that looks at the number of rows; what was read is compared with it later.
+            # The first try has marked the tensor itself.
+            exported = torch.export.export(bare, (rows.clone(),))
     return exported_program(exported, type(module).__name__)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
@@ -11,7 +13,7 @@ from torch.fx import Node
 
 import nn2poly.network.readers.torch.rules as rules
 from nn2poly.errors import UnsupportedModelError
-from nn2poly.network.readers.symbolic import Tensor, TensorBuilder
+from nn2poly.network.readers.symbolic import Factor, Tensor, TensorBuilder
 from nn2poly.network.readers.torch.allowed import (
     TENSOR_ATTRIBUTES,
     check_arguments,
@@ -20,7 +22,7 @@ from nn2poly.network.readers.torch.allowed import (
     may_stand,
 )
 from nn2poly.network.readers.torch.bounds import check_count, check_integer, check_size
-from nn2poly.network.readers.torch.flow import first_line, numbers, tensors_in
+from nn2poly.network.readers.torch.flow import first_line, numbers, tensors_in, written
 from nn2poly.network.readers.torch.nodes import (
     SHARING,
     attribute,
@@ -54,6 +56,8 @@ class Walk:
         Shape of one row of inputs; its product is the number of features.
     center, scale
         Working coordinates of the inputs, numbers or (n_features,).
+    factors
+        Columns of the inputs that are factors, which a walk before this one asked for.
     """
 
     def __init__(
@@ -62,9 +66,10 @@ class Walk:
         row_shape: tuple[int, ...],
         center: npt.ArrayLike = 0.0,
         scale: npt.ArrayLike = 1.0,
+        factors: Mapping[int, Factor] | None = None,
     ) -> None:
         self.program = program
-        self.builder = TensorBuilder(row_shape, center, scale, rows=program.rows)
+        self.builder = TensorBuilder(row_shape, center, scale, rows=program.rows, factors=factors)
         self.row_shape = row_shape
         self._order = live_nodes(program)
         self._values: dict[Node, Any] = {}
@@ -101,6 +106,10 @@ class Walk:
         if node.op == "get_attr":
             return self._tensor(node)
         args, kwargs = self._arguments(node)
+        if node.target is operator.setitem and tensors_in(args):
+            self._check_unshared(node, but=node.args[0])
+            self._values[node.all_input_nodes[0]] = written(*args)
+            return None
         check_arguments(node.target, args)
         if not tensors_in(args, kwargs):
             return self._computed(node, args, kwargs)
@@ -132,6 +141,8 @@ class Walk:
     def _computed(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run an operation of the list on constants, which are copies."""
         target = target_of(self.program, node)
+        if isinstance(target, torch.nn.Module):  # constants are in double precision
+            target = copy.deepcopy(target).double()
         if rule_name(self.program, node) in rules.DROPOUTS:  # torch would draw random numbers
             return rules.RULES["dropout"](self.call(node))
         try:
@@ -163,10 +174,14 @@ class Walk:
         others = set(names.values()) - SHARING - set(rules.DESCRIPTIONS)
         return bool(movers) and not others and all(self._is_final(user) for user in movers)
 
-    def _check_unshared(self, node: Node) -> None:
-        """Refuse to overwrite a value that is used again later, itself or through a view."""
+    def _check_unshared(self, node: Node, but: Any = None) -> None:
+        """Refuse to overwrite a value that is used again later, itself or through a view.
+
+        ``but`` is followed, and may be used again.
+        """
         first = self._first(node.all_input_nodes[0])
-        for member in [n for n in self._values if self._first(n) is first]:
+        family = [n for n in self._values if self._first(n) is first and n is not but]
+        for member in family:
             later = [u.name for u in self._users(member) if self._order[u] > self._order[node]]
             if member is self.program.output:
                 later.append("the output")
@@ -216,7 +231,8 @@ def refuse_unknown(program: Program) -> None:
 def _is_known(program: Program, target: Any, on_inputs: bool, live: bool) -> bool:
     if not live:
         return may_stand(target)
-    if target is operator.pow and not program.foreign:  # as in self.gain**2, of the user's own
+    # As in self.gain**2 and x[:, 0] = 1, of the user's own.
+    if target in (operator.pow, operator.setitem) and not program.foreign:
         return True
     return has_rule(target) if on_inputs else may_run(target)
 
