@@ -11,10 +11,19 @@ from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import load_network
-from nn2poly.cli.options import Force, ModelArgument, SomeData, TableOptions, Threshold, Trust
+from nn2poly.cli.options import (
+    Force,
+    KeyFile,
+    ModelArgument,
+    SomeData,
+    TableOptions,
+    Threshold,
+    Trust,
+)
 from nn2poly.cli.polynomials import (
     describe,
     facts,
+    read_key,
     rules,
     scores_text,
     target_scores,
@@ -131,6 +140,7 @@ def convert(
     ] = Path("poly.json"),
     threshold: Threshold = None,
     trust: Trust = False,
+    key_file: KeyFile = None,
     force: Force = False,
 ) -> Answer:
     """Turn a trained network into a polynomial, and say how closely it follows.
@@ -139,6 +149,7 @@ def convert(
     on rows that were held out.
     """
     check_target(output, POLYNOMIALS, force=force)
+    key = read_key(key_file)
     max_order, curves = _order(order), _transforms(transforms or [])
     budget = _budget(max_terms, data, method, around)
     wanted = _regions(regions, data, method, around)
@@ -169,7 +180,7 @@ def convert(
             output_names=_output_names(network, table.target),
         )
         step("writing the polynomial")
-        poly.save(output)
+        poly.save(output, key=key)
     # Rows outside a local polynomial's point are no surprise here: no score for it.
     scores = None if around is not None else target_scores(network, poly, rows, target)
     card = None if poly.card is None else poly.card.to_dict()

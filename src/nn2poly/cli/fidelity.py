@@ -7,6 +7,7 @@ from nn2poly.cli.command import Answer, command
 from nn2poly.cli.console import progress
 from nn2poly.cli.options import (
     DataOption,
+    KeyFile,
     ModelOption,
     PolyArgument,
     TableOptions,
@@ -33,10 +34,11 @@ def fidelity(
     table: TableOptions,
     threshold: Threshold = None,
     trust: Trust = False,
+    key_file: KeyFile = None,
 ) -> Answer:
     """Measure how closely a polynomial follows its network on your rows."""
     with progress(4) as step:
-        case = load_case(poly, model, data, table, trust=trust, step=step)
+        case = load_case(poly, model, data, table, trust=trust, key_file=key_file, step=step)
         step("comparing")
         poly_here = case.poly if threshold is None else case.poly.with_threshold(threshold)
         labels = known_labels(poly_here, case.target)

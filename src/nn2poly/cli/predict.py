@@ -12,7 +12,7 @@ from nn2poly.arguments import plural
 from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
-from nn2poly.cli.options import DataOption, Force, PolyArgument, TableOptions, Threshold
+from nn2poly.cli.options import DataOption, Force, KeyFile, PolyArgument, TableOptions, Threshold
 from nn2poly.cli.polynomials import load_polynomial
 from nn2poly.cli.tablefiles import read_table
 from nn2poly.cli.targets import check_target
@@ -70,6 +70,7 @@ def predict(
             help="Where to write: .csv, .parquet, .feather; default: the terminal.",
         ),
     ] = None,
+    key_file: KeyFile = None,
     force: Force = False,
 ) -> Answer:
     """Predict with a polynomial: the raw outputs, or labels and probabilities.
@@ -80,7 +81,7 @@ def predict(
         check_target(output, TABLES, force=force)
     with progress(3) as step:
         step("reading the polynomial")
-        polynomial = load_polynomial(poly)
+        polynomial = load_polynomial(poly, key_file)
         if threshold is not None:
             polynomial = polynomial.with_threshold(threshold)
         step("reading the data")
