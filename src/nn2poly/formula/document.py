@@ -17,7 +17,7 @@ from nn2poly.arrays import IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import StorageError
 from nn2poly.formula.region_tree import Tree, tree_from_dict, tree_to_dict
-from nn2poly.formula.signatures import check_signature, sign
+from nn2poly.formula.signatures import check_signature, is_signature, sign
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
 from nn2poly.plain import plain_count, plain_list, plain_number, plain_object
@@ -306,8 +306,11 @@ def read_header(data: bytes, key: bytes | None = None) -> Header:
     needed = set(HEADER_FIELDS)
     if not needed <= set(head) <= needed | set(HEADER_EXTRAS):
         raise damaged(f"the fields of its header are not {', '.join(HEADER_FIELDS)}")
+    signature = head.get("signature")
+    if "signature" in head and not is_signature(signature):
+        raise damaged("the signature in its header is none")
     if key is not None:
-        check_signature(FORMAT, version, head["digest"], head.get("signature"), key)
+        check_signature(FORMAT, version, head["digest"], signature, key)
     return Header(version, head["body"], head["digest"], head.get("arrays"))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from typing import Any
 
 from nn2poly.errors import InvalidInputError, StorageError
@@ -65,8 +66,7 @@ def check_signature(kind: str, version: int, digest: Any, found: Any, key: bytes
             found="no signature",
             remedy="ask its author to save it with key=…; or, if you trust it, load it without",
         )
-    wanted = sign(kind, version, str(digest), key)
-    if not (isinstance(found, str) and hmac.compare_digest(wanted.encode(), _plain(found))):
+    if not hmac.compare_digest(sign(kind, version, str(digest), key), found):
         raise StorageError(
             "The signature of this file does not fit the key.",
             expected="a file that was signed with this key, and not changed since",
@@ -75,5 +75,12 @@ def check_signature(kind: str, version: int, digest: Any, found: Any, key: bytes
         )
 
 
-def _plain(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
+def is_signature(value: object) -> bool:
+    """Tell whether a value of a header can be a signature at all.
+
+    Examples
+    --------
+    >>> is_signature("ab" * 32), is_signature("x"), is_signature(None)
+    (True, False, False)
+    """
+    return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value) is not None
