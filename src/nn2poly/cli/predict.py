@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TABLES = (".csv", ".parquet", ".feather")
+# First characters by which a spreadsheet takes text for a formula, wide forms included (OWASP).
+RUN_BY_SPREADSHEETS = tuple("=+-@\t\r\n＝＋－＠")
 # Added to the name of a prediction where a column that is kept has it already.
 SUFFIX = " (predicted)"
 
@@ -167,7 +169,7 @@ def _csv(frame: pd.DataFrame) -> str:
 
 def _no_formula(value: Any) -> Any:
     """Put an apostrophe before text that a spreadsheet would run; numbers stay."""
-    if not isinstance(value, str) or value[:1] not in ("=", "+", "-", "@", "\t", "\r"):
+    if not isinstance(value, str) or value[:1] not in RUN_BY_SPREADSHEETS:
         return value
     try:
         float(value)
