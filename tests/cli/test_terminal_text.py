@@ -46,3 +46,11 @@ def test_no_header_and_no_text_of_a_csv_begins_as_a_formula_does(first):
     for text in (read.columns[0], read["label"][0]):
         assert text.startswith("'")
     assert read["n"][0] == -5
+
+
+def test_a_carriage_return_in_a_name_begins_no_row():
+    """What follows it would be the first cell of a row: a formula without an apostrophe."""
+    text = _csv(pd.DataFrame({"x\r=cmd()": [1.0], "label": ["y\r\n=cmd()"]}))
+    read = pd.read_csv(io.StringIO(text))
+    assert read.shape == (1, 2)
+    assert "\r" not in text

@@ -169,13 +169,17 @@ def _csv(frame: pd.DataFrame) -> str:
 
 def _no_formula(value: Any) -> Any:
     """Put an apostrophe before text that a spreadsheet would run; numbers stay."""
-    if not isinstance(value, str) or value[:1] not in RUN_BY_SPREADSHEETS:
+    if not isinstance(value, str):
         return value
+    # pandas quotes a line feed, but not a carriage return, which would begin a new row.
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    if text[:1] not in RUN_BY_SPREADSHEETS:
+        return text
     try:
-        float(value)
+        float(text)
     except ValueError:
-        return f"'{value}"
-    return value
+        return f"'{text}"
+    return text
 
 
 def _write(frame: pd.DataFrame, path: Path) -> None:
