@@ -320,7 +320,8 @@ def test_doctor_knows_what_is_installed(call_json):
 
     answer = call_json("doctor")
     assert answer["nn2poly"] == n2p.__version__
-    assert answer["libraries"]["torch"] == torch.__version__
+    # A build for a device says so in the version alone, not in what is installed.
+    assert answer["libraries"]["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
     assert answer["libraries"]["onnx"] == onnx.__version__
     assert all(answer["formats"].values())
 

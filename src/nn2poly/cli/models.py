@@ -31,6 +31,8 @@ SAFE_TYPES = (
     "sklearn.model_selection._split.StratifiedKFold",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
 PICKLES = (".joblib", ".pickle", ".pkl", ".pt", ".pth")
 ADVICE = {
