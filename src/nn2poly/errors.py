@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
+from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import Self
+from typing import Any, Self
 
 __all__ = [
     "InvalidInputError",
@@ -163,6 +164,11 @@ class TooManyTermsError(NN2PolyError, MemoryError):
     def __init__(self, what: str, *, n_terms: int, n_bytes: int, remedy: str) -> None:
         self.n_terms, self.n_bytes = n_terms, n_bytes
         super().__init__(what, remedy=remedy)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without its keywords a pool of workers would break on it.
+        again = partial(type(self), n_terms=self.n_terms, n_bytes=self.n_bytes, remedy="")
+        return again, (self.what,), vars(self)
 
 
 class NN2PolyWarning(UserWarning):

@@ -65,7 +65,7 @@ class Table:
                 )
 
     def __str__(self) -> str:
-        lines = [self.title, *_text_lines(self), self.note]
+        lines = [one_line(self.title), *_text_lines(self), printable(self.note)]
         return "\n".join(line for line in lines if line)
 
     __repr__ = __str__

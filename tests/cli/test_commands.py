@@ -130,7 +130,7 @@ def test_text_columns_of_one_hot_encoders_are_read_by_level(here, call_json):
 
 def test_predict_gives_what_the_polynomial_gives_to_the_last_digit(ready, call):
     call("predict", "poly.json", "-d", "new.csv", "--keep", "id", "-o", "out.csv")
-    out, rows = pd.read_csv("out.csv"), pd.read_csv("new.csv")
+    out, rows = pd.read_csv("out.csv", float_precision="round_trip"), pd.read_csv("new.csv")
     assert list(out) == ["id", "price"]
     assert list(out["id"]) == list(rows["id"])
     np.testing.assert_array_equal(out["price"], n2p.load("poly.json").predict(rows[FEATURES]))
@@ -143,7 +143,9 @@ def test_a_kept_column_with_the_name_of_the_output_stands_beside_the_prediction(
     words = ["predict", "poly.json", "-d", "new.csv", "--keep", "price", "--keep", "price"]
     run = call(*words, "-o", f"out.{ending}")
     assert "Note: The column 'price' is kept as it was" in run.stderr
-    out, rows = getattr(pd, f"read_{ending}")(f"out.{ending}"), pd.read_csv("new.csv")
+    options = {"float_precision": "round_trip"} if ending == "csv" else {}
+    out = getattr(pd, f"read_{ending}")(f"out.{ending}", **options)
+    rows = pd.read_csv("new.csv")
     assert list(out) == ["price", "price (predicted)"]
     np.testing.assert_array_equal(out["price"], rows["price"])
     expected = n2p.load("poly.json").predict(rows[FEATURES])
@@ -341,7 +343,8 @@ def test_doctor_knows_what_is_installed(call_json):
 
     answer = call_json("doctor")
     assert answer["nn2poly"] == n2p.__version__
-    assert answer["libraries"]["torch"] == torch.__version__
+    # A build for a device says so in the version alone, not in what is installed.
+    assert answer["libraries"]["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
     assert answer["libraries"]["onnx"] == onnx.__version__
     assert all(answer["formats"].values())
 

@@ -74,10 +74,10 @@ def test_a_reader_whose_content_is_replaced_reads_the_new_one(tmp_path, monkeypa
     path = OLD.save(tmp_path / "poly")
     real, calls = archives.read_header, iter(range(100))
 
-    def replaced_meanwhile(manifest):
+    def replaced_meanwhile(manifest, key):
         if next(calls) == 0:
             NEW.save(path)
-        return real(manifest)
+        return real(manifest, key)
 
     monkeypatch.setattr(archives, "read_header", replaced_meanwhile)
     assert content(path) == NEW_VALUES

@@ -649,6 +649,8 @@ def test_the_header_has_its_fields_alone_and_each_once(tmp_path):
     n2p.load(path)
     path.write_bytes(sealed_json(JSON_BODY, signature="x"))
     assert "header" in refused(path).found
+    path.write_bytes(sealed_json(JSON_BODY, author="x"))
+    assert "header" in refused(path).found
     path.write_bytes(good.replace(b'{"format"', b'{"version": 2, "format"', 1))
     assert "twice" in refused(path).found
 

@@ -1,20 +1,17 @@
 """How many files are tried: a few in the tests, many with `make fuzz`, which prints the counts."""
 
 import os
-import resource
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from mutations import peak_bytes
 
 # In the tests; `make fuzz` asks for 20,000 and more.
 COUNT = int(os.environ.get("FUZZ_EXAMPLES", "15"))
 settings.register_profile("fuzz", derandomize=True, deadline=None, max_examples=COUNT)
-# The largest peak of memory that reading files of less than 10 MB may take.
-MOST_BYTES = 10**9
 _tally = {}
 
 
@@ -28,12 +25,6 @@ def tally(request):
 def folder():
     with tempfile.TemporaryDirectory() as path:
         yield Path(path)
-
-
-def peak_bytes():
-    """Give the largest memory that this process ever had."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def pytest_terminal_summary(terminalreporter):

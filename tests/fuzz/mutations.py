@@ -1,9 +1,11 @@
-"""Mutations: of bytes, and of plain data that knows its own structure."""
+"""Mutations: of bytes, and of plain data that knows its own structure; and the memory they take."""
 
 from __future__ import annotations
 
 import copy
 import json
+import resource
+import sys
 from random import Random
 from typing import Any
 
@@ -16,6 +18,8 @@ SCALARS: list[Any] = [
     *([], {}, [[]], [None], {"array": 0}, {"array": 99}, [0, 1], [[0], [1]], {"kind": "rank"}),
 ]
 Place = tuple[Any, ...]
+# The largest peak of memory that reading files of less than 10 MB may take.
+MOST_BYTES = 10**9
 
 
 def places(data: Any, here: Place = ()) -> list[Place]:
@@ -140,3 +144,9 @@ def difference(one: Any, other: Any, here: str = "body") -> str:
 def canonical(data: Any) -> bytes:
     """Write plain data by the rule of the digest."""
     return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
+
+
+def peak_bytes():
+    """Give the largest memory that this process ever had."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

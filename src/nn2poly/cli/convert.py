@@ -15,6 +15,7 @@ from nn2poly.cli.options import (
     Classes,
     Force,
     Groups,
+    KeyFile,
     Link,
     ModelArgument,
     SomeData,
@@ -26,6 +27,7 @@ from nn2poly.cli.options import (
 from nn2poly.cli.polynomials import (
     describe,
     facts,
+    read_key,
     rules,
     scores_text,
     target_scores,
@@ -149,6 +151,7 @@ def convert(
     link: Link = None,
     classes: Classes = None,
     trust: Trust = False,
+    key_file: KeyFile = None,
     force: Force = False,
 ) -> Answer:
     """Turn a trained network into a polynomial, and say how closely it follows.
@@ -157,6 +160,7 @@ def convert(
     on rows that were held out.
     """
     check_target(output, POLYNOMIALS, force=force)
+    key = read_key(key_file)
     max_order, curves = _order(order), _transforms(transforms or [])
     budget = _budget(max_terms, data, method, around)
     wanted = _regions(regions, data, method, around)
@@ -194,7 +198,7 @@ def convert(
             output_names=_output_names(network, table.target),
         )
         step("writing the polynomial")
-        poly.save(output)
+        poly.save(output, key=key)
     # Rows outside a local polynomial's point are no surprise here: no score for it.
     scores = None if around is not None else target_scores(network, poly, rows, target)
     card = None if poly.card is None else poly.card.to_dict()

@@ -11,7 +11,7 @@ import typer
 import nn2poly as n2p
 from nn2poly.arguments import check_choice
 from nn2poly.cli.command import Answer, command
-from nn2poly.cli.options import Force, PolyArgument
+from nn2poly.cli.options import Force, KeyFile, PolyArgument
 from nn2poly.cli.polynomials import load_polynomial
 from nn2poly.cli.targets import check_target
 from nn2poly.errors import InvalidInputError
@@ -57,6 +57,7 @@ def export(
             "--output", "-o", metavar="FILE", help="Where to write; default: the terminal."
         ),
     ] = None,
+    key_file: KeyFile = None,
     force: Force = False,
 ) -> Answer:
     """Write a polynomial as SQL, LaTeX, Python, C, Excel, JavaScript, SymPy or ONNX.
@@ -67,7 +68,7 @@ def export(
     language = languages[check_choice(to.lower(), sorted(languages), name="language")]
     if output is not None:
         check_target(output, (), force=force)
-    polynomial = load_polynomial(poly)
+    polynomial = load_polynomial(poly, key_file)
     if terms is not None:
         polynomial = polynomial.prune(terms)
     content = language.content(polynomial.rebase() if raw else polynomial, kind=kind)

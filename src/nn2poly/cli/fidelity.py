@@ -8,6 +8,7 @@ from nn2poly.cli.console import progress
 from nn2poly.cli.options import (
     DataOption,
     Groups,
+    KeyFile,
     ModelOption,
     PolyArgument,
     TableOptions,
@@ -35,10 +36,13 @@ def fidelity(
     threshold: Threshold = None,
     groups: Groups = None,
     trust: Trust = False,
+    key_file: KeyFile = None,
 ) -> Answer:
     """Measure how closely a polynomial follows its network on your rows."""
     with progress(4) as step:
-        case = load_case(poly, model, data, table, trust=trust, step=step, groups=groups)
+        case = load_case(
+            poly, model, data, table, trust=trust, key_file=key_file, step=step, groups=groups
+        )
         step("comparing")
         poly_here = case.poly if threshold is None else case.poly.with_threshold(threshold)
         labels = known_labels(poly_here, case.target)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +31,8 @@ SAFE_TYPES = (
     "sklearn.model_selection._split.StratifiedKFold",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
 PICKLES = (".joblib", ".pickle", ".pkl", ".pt", ".pth")
 ADVICE = {
@@ -151,23 +154,8 @@ def _choose_backend() -> None:
 
 def _read(path: Path, load: Callable[[Path], Any]) -> Network:
     """Open a file with its library, then read the network inside."""
-    try:
+    with _damage_told(path, "The file cannot be opened as a model."):
         model = load(path)
-    except NN2PolyError:
-        raise
-    except ModuleNotFoundError as error:
-        raise _missing(path, error) from error
-    except MemoryError:
-        raise
-    except Exception as error:  # a damaged file makes a loader raise anything
-        first = str(error).strip().partition("\n")[0]
-        raise StorageError(
-            "The file cannot be opened as a model.",
-            where=str(path),
-            expected=f"a file that {LOADERS[path.suffix.lower()].partition('.')[0]} wrote",
-            found=f"{type(error).__name__}: {first}",
-            remedy="save the model again; --debug shows the library's own message",
-        ) from error
     if isinstance(model, dict):
         raise UnsupportedModelError(
             "The file holds weights without their network (a state dict).",
@@ -176,7 +164,29 @@ def _read(path: Path, load: Callable[[Path], Any]) -> Network:
             found=listed(list(model)),
             remedy="load them into the module and export it: torch.export.save(…, 'model.pt2')",
         )
-    return read_network(model)
+    # A library may open a model whose parts do not go together.
+    with _damage_told(path, "The model in this file does not hold together."):
+        return read_network(model)
+
+
+@contextmanager
+def _damage_told(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever a damaged file makes a library raise into an error of ours."""
+    try:
+        yield
+    except NN2PolyError:
+        raise
+    except ModuleNotFoundError as error:
+        raise _missing(path, error) from error
+    except Exception as error:
+        first = str(error).strip().partition("\n")[0]
+        raise StorageError(
+            what,
+            where=str(path),
+            expected=f"a file that {LOADERS[path.suffix.lower()].partition('.')[0]} wrote",
+            found=f"{type(error).__name__}: {first}"[:500],
+            remedy="save the model again; --debug shows the library's own message",
+        ) from error
 
 
 def _missing(path: Path, error: ModuleNotFoundError) -> NN2PolyError:

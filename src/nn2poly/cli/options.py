@@ -62,6 +62,15 @@ Trust = Annotated[
     bool,
     typer.Option("--trust", help="Open a model file that can run code; only if you trust it."),
 ]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file",
+        metavar="FILE",
+        help="The key of signatures, all bytes of this file: sign what is written, refuse to read "
+        "polynomials that are not signed with it.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")]
 Threshold = Annotated[
     float | None,

@@ -17,6 +17,7 @@ from nn2poly.cli.console import progress
 from nn2poly.cli.models import load_network
 from nn2poly.cli.options import (
     Force,
+    KeyFile,
     OutputName,
     PolyArgument,
     SomeData,
@@ -163,6 +164,7 @@ def plot(
         ),
     ] = None,
     trust: Trust = False,
+    key_file: KeyFile = None,
     force: Force = False,
 ) -> Answer:
     """Draw a polynomial: importance, effects, interactions, single predictions, fidelity.
@@ -176,7 +178,7 @@ def plot(
     check_target(target, FIGURES, force=force)
     with progress(5) as step:
         step("reading the polynomial")
-        polynomial = load_polynomial(poly)
+        polynomial = load_polynomial(poly, key_file)
         step("reading the model")
         network = None if model is None else load_network(model, trust=trust)
         step("reading the data")

@@ -15,18 +15,25 @@ from nn2poly.cli.inputcolumns import choose_inputs
 from nn2poly.cli.models import check_file, load_network
 from nn2poly.cli.options import TableOptions
 from nn2poly.cli.tablefiles import read_table, take_groups
+from nn2poly.errors import InvalidInputError
+from nn2poly.files import open_regular
 from nn2poly.formula import display, piecewise_display
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.loading import load
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Region
+from nn2poly.formula.signatures import SHORTEST_KEY, check_key
 from nn2poly.inputs import level_text
 from nn2poly.network.network import Network
 from nn2poly.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# Bytes of a key at most (taste).
+LONGEST_KEY = 4096
 
 
 @dataclass(frozen=True)
@@ -52,8 +59,8 @@ class Case:
     groups: pd.Series | None = None
 
 
-def load_polynomial(path: Path) -> Explicit:
-    """Read a saved polynomial, of one region or of several.
+def load_polynomial(path: Path, key_file: Path | None = None) -> Explicit:
+    """Read a saved polynomial, of one region or of several; with a key, a signed one.
 
     Examples
     --------
@@ -64,7 +71,25 @@ def load_polynomial(path: Path) -> Explicit:
     2
     """
     check_file(path)
-    return load(path)
+    return load(path, key=read_key(key_file))
+
+
+def read_key(path: Path | None) -> bytes | None:
+    """Read the key of signatures: all bytes of a file."""
+    if path is None:
+        return None
+    check_file(path)
+    with open_regular(path) as file:
+        # Keys are short: what is longer is another file, given by mistake.
+        data = file.read(LONGEST_KEY + 1)
+    if len(data) > LONGEST_KEY:
+        raise InvalidInputError(
+            "This file is too long to be a key.",
+            where=f"--key-file {path}",
+            expected=f"{SHORTEST_KEY} to {LONGEST_KEY:,} bytes",
+            found="more",
+        )
+    return check_key(data)
 
 
 def load_case(
@@ -74,12 +99,13 @@ def load_case(
     table: TableOptions,
     *,
     trust: bool,
+    key_file: Path | None = None,
     step: Callable[[str], None],
     groups: str | None = None,
 ) -> Case:
     """Read a polynomial, its network and a table, announcing each step."""
     step("reading the polynomial")
-    polynomial = load_polynomial(poly)
+    polynomial = load_polynomial(poly, key_file)
     step("reading the model")
     network = load_network(model, trust=trust)
     step("reading the data")

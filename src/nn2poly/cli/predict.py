@@ -12,7 +12,7 @@ from nn2poly.arguments import plural
 from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
-from nn2poly.cli.options import DataOption, Force, PolyArgument, TableOptions, Threshold
+from nn2poly.cli.options import DataOption, Force, KeyFile, PolyArgument, TableOptions, Threshold
 from nn2poly.cli.polynomials import load_polynomial
 from nn2poly.cli.tablefiles import read_table
 from nn2poly.cli.targets import check_target
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TABLES = (".csv", ".parquet", ".feather")
+# First characters by which a spreadsheet takes text for a formula, wide forms included (OWASP).
+RUN_BY_SPREADSHEETS = tuple("=+-@\t\r\n＝＋－＠")
 # Added to the name of a prediction where a column that is kept has it already.
 SUFFIX = " (predicted)"
 
@@ -70,6 +72,7 @@ def predict(
             help="Where to write: .csv, .parquet, .feather; default: the terminal.",
         ),
     ] = None,
+    key_file: KeyFile = None,
     force: Force = False,
 ) -> Answer:
     """Predict with a polynomial: the raw outputs, or labels and probabilities.
@@ -80,7 +83,7 @@ def predict(
         check_target(output, TABLES, force=force)
     with progress(3) as step:
         step("reading the polynomial")
-        polynomial = load_polynomial(poly)
+        polynomial = load_polynomial(poly, key_file)
         if threshold is not None:
             polynomial = polynomial.with_threshold(threshold)
         step("reading the data")
@@ -177,13 +180,17 @@ def _csv(frame: pd.DataFrame) -> str:
 
 def _no_formula(value: Any) -> Any:
     """Put an apostrophe before text that a spreadsheet would run; numbers stay."""
-    if not isinstance(value, str) or value[:1] not in ("=", "+", "-", "@", "\t", "\r"):
+    if not isinstance(value, str):
         return value
+    # pandas quotes a line feed, but not a carriage return, which would begin a new row.
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    if text[:1] not in RUN_BY_SPREADSHEETS:
+        return text
     try:
-        float(value)
+        float(text)
     except ValueError:
-        return f"'{value}"
-    return value
+        return f"'{text}"
+    return text
 
 
 def _write(frame: pd.DataFrame, path: Path) -> None:

@@ -13,6 +13,7 @@ from nn2poly.cli.console import progress
 from nn2poly.cli.options import (
     DataOption,
     Force,
+    KeyFile,
     ModelOption,
     PolyArgument,
     TableOptions,
@@ -47,6 +48,7 @@ def report(
     ] = None,
     threshold: Threshold = None,
     trust: Trust = False,
+    key_file: KeyFile = None,
     force: Force = False,
 ) -> Answer:
     """Write one HTML page about a polynomial, which opens without a network.
@@ -56,7 +58,7 @@ def report(
     """
     check_target(output, (".html", ".htm"), force=force)
     with progress(5) as step:
-        case = load_case(poly, model, data, table, trust=trust, step=step)
+        case = load_case(poly, model, data, table, trust=trust, key_file=key_file, step=step)
         step("writing the page")
         formula: Any = case.poly
         n2p.report(

@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from nn2poly.cli.command import Answer, command, note
-from nn2poly.cli.options import OutputName, PolyArgument
+from nn2poly.cli.options import KeyFile, OutputName, PolyArgument
 from nn2poly.cli.polynomials import describe, facts, load_polynomial, rules, top_terms
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import held_text
@@ -39,12 +39,13 @@ def show(
         ),
     ] = True,
     output_name: OutputName = None,
+    key_file: KeyFile = None,
 ) -> Answer:
     """Show the largest terms of a polynomial, and what is known of its fidelity.
 
     Of one with regions: the rule of each region, and its largest terms.
     """
-    polynomial = load_polynomial(poly)
+    polynomial = load_polynomial(poly, key_file)
     if standardised and np.all(polynomial.scale == 1.0):
         note("These inputs were never standardised: the coefficients are per raw unit.")
     shown = polynomial if standardised else polynomial.rebase()

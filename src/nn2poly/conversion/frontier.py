@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -245,30 +246,33 @@ def frontier(
         )
     tried = orders_within(network.n_features) if given is None else given
     points = search_options(problem, tried, *asked, report)
-
-    def make(point: Point) -> Explicit:
-        formula: Explicit = convert(
-            model,
-            point.order if point.max_terms is None else None,
-            data=X,
-            max_terms=point.max_terms,
-            regions=point.regions,
-            sample_weight=sample_weight,
-            groups=groups,
-            binary=binary,
-            bounded=held,
-            progress=progress,
-            after=after,
-            feature_names=feature_names,
-            output_names=output_names,
-            link=link,
-            classes=classes,
-            check=False,
-            missing=missing,
-        )
-        return formula
-
+    # Not a function made here: a frontier can be pickled if its model can.
+    make = partial(
+        _make,
+        model,
+        X,
+        sample_weight=sample_weight,
+        groups=groups,
+        binary=binary,
+        bounded=held,
+        progress=progress,
+        after=after,
+        feature_names=feature_names,
+        output_names=output_names,
+        link=link,
+        classes=classes,
+        check=False,
+        missing=missing,
+    )
     return Frontier(points, make)
+
+
+def _make(model: Any, X: Any, point: Point, **options: Any) -> Explicit:
+    """Convert at one of the points."""
+    order = point.order if point.max_terms is None else None
+    chosen: dict[str, Any] = {"max_terms": point.max_terms, "regions": point.regions}
+    formula: Explicit = convert(model, order, data=X, **chosen, **options)
+    return formula
 
 
 def _ascending(numbers: Iterable[int], where: str, *, empty: bool = False) -> tuple[int, ...]:

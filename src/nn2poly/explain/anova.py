@@ -10,12 +10,14 @@ variance is a sum of squares: nothing cancels.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import UnknownTermError
+from nn2poly.explain.effort import check_effort
 from nn2poly.explain.factor_products import BATCH_BYTES, add_rows, collected, merged
 from nn2poly.explain.games import Subset, SubsetSums, number_subsets
 from nn2poly.explain.rewriting import as_polynomial, centred, shifted, some
@@ -27,6 +29,7 @@ from nn2poly.explain.written import known_range, recentred
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import parse_term
+from nn2poly.memory import check_terms
 from nn2poly.tables import Table
 
 # Terms of one number of players are written in orthonormal functions when that gives at most so
@@ -226,7 +229,7 @@ def _variances(effects: SubsetSums, triangles: _Triangles) -> FloatArray:
         if triangles.count[products].prod(axis=1).sum() <= MAX_EXPANDED:
             out += _squares(products, which, values, triangles, len(out))
         else:
-            out += _quadratic(products, which, values, triangles, len(out))
+            out += _by_subset(products, which, values, triangles, len(out))
     return out
 
 
@@ -250,17 +253,55 @@ def _squares(
     return add_rows(subset[1:], sums[1:] ** 2, n)
 
 
-def _quadratic(
+def _by_subset(
     products: IntArray, which: IntArray, values: FloatArray, triangles: _Triangles, n: int
 ) -> FloatArray:
-    """Add up covariances of all pairs of products (m, k) of one subset."""
-    gram = triangles.weights @ triangles.weights.T
+    """Add up the variance of products (m, k) subset by subset, by the cheaper of two ways."""
     out = np.zeros((n, values.shape[1]))
     order = np.argsort(which, kind="stable")
-    for part in np.split(order, np.flatnonzero(np.diff(which[order])) + 1):
-        rows = products[part]
-        covariance = np.ones((len(rows), len(rows)))
-        for column in rows.T:
-            covariance *= gram[np.ix_(column, column)]
-        out[which[part[0]]] = (values[part] * (covariance @ values[part])).sum(axis=0)
-    return np.maximum(out, 0.0)
+    parts = np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
+    shapes = [triangles.count[products[part]].max(axis=0).tolist() for part in parts]
+    _check_effort(parts, shapes, values.shape[1])
+    for part, shape in zip(parts, shapes, strict=True):
+        way = _by_tensor if prod(shape) <= len(part) ** 2 else _by_pairs
+        out[which[part[0]]] = way(products[part], values[part], triangles)
+    return out
+
+
+def _check_effort(parts: list[IntArray], shapes: list[list[int]], n_outputs: int) -> None:
+    """Refuse effects of so many products that memory or a minute would not be enough."""
+    sizes = [
+        min(prod(shape) * n_outputs, len(part) ** 2)
+        for part, shape in zip(parts, shapes, strict=True)
+    ]
+    what = f"The variance of effects of {len(shapes[0])} features"
+    remedy = "truncate the polynomial to a lower order, or prune it, before"
+    check_terms(max(map(len, parts)), 24 * max(sizes), what=f"{what}, which", remedy=remedy)
+    # A tensor is gone through once for each of its axes, pairs once for each factor.
+    check_effort(len(shapes[0]) * sum(sizes), what=what, remedy=remedy)
+
+
+def _by_tensor(products: IntArray, values: FloatArray, triangles: _Triangles) -> FloatArray:
+    """Write products (m, k) of one subset in orthonormal functions, axis after axis.
+
+    Of a full polynomial the m products are at least one in k! of the entries.
+    """
+    counts = triangles.count[products]
+    shape = counts.max(axis=0)
+    tensor = np.zeros((*shape.tolist(), values.shape[1]))
+    tensor[tuple((counts - 1).T)] = values
+    for axis, (size, begin) in enumerate(zip(shape, triangles.begin[products[0]], strict=True)):
+        own = triangles.weights[begin : begin + size, :size]
+        tensor = np.moveaxis(np.tensordot(own, tensor, axes=(0, axis)), 0, axis)
+    result: FloatArray = (tensor**2).reshape(-1, values.shape[1]).sum(axis=0)
+    return result
+
+
+def _by_pairs(products: IntArray, values: FloatArray, triangles: _Triangles) -> FloatArray:
+    """Add up covariances of all pairs of products (m, k) of one subset."""
+    gram = triangles.weights @ triangles.weights.T
+    covariance = np.ones((len(products), len(products)))
+    for column in products.T:
+        covariance *= gram[np.ix_(column, column)]
+    result: FloatArray = np.maximum((values * (covariance @ values)).sum(axis=0), 0.0)
+    return result

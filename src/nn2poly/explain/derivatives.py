@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.explain.effort import check_effort
 from nn2poly.explain.factor_products import Sums, collected, merged
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable
 from nn2poly.explain.separating import separable
-from nn2poly.explain.written import check_explained, written
+from nn2poly.explain.written import check_explained, plain, written
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
@@ -59,6 +61,39 @@ def derivative(
     if isinstance(poly, PiecewisePolynomial):
         return _in_each_region(poly, feature)
     (j,) = parse_term((feature,), poly.feature_names)
+    (slope,) = derivatives(poly, [j])
+    return slope
+
+
+def derivatives(poly: Polynomial, features: Sequence[int] | None = None) -> Iterator[Polynomial]:
+    """Differentiate with respect to some features, or each in turn, going through the terms once.
+
+    Examples
+    --------
+    >>> import nn2poly as n2p
+    >>> poly = n2p.Polynomial.from_terms(["t", "t u"], [1.0, 5.0], ["t", "u"])
+    >>> [slope.term_names() for slope in derivatives(poly)]
+    [['1', 'u'], ['t']]
+    """
+    poly = plain(poly)
+    chosen = range(poly.n_features) if features is None else features
+    units = [_unit(poly, j) for j in chosen]
+    # The blocks of `by_degree` are made anew each time: once for all features.
+    blocks = [_holders(*block, poly.n_features) for block in poly.terms.by_degree()]
+    for j, unit in zip(chosen, units, strict=True):
+        rows, values = [], [np.empty((0, len(poly.output_names)))]
+        for begin, variables, places, ends in blocks[1:]:
+            here = places[ends[j] : ends[j + 1]]
+            found = variables[here] == j
+            degree = variables.shape[1]
+            keep = np.arange(degree) != found.argmax(axis=1)[:, None]
+            rows.append(variables[here][keep].reshape(len(here), degree - 1))
+            values.append(poly.coefficients[begin + here] * (found.sum(axis=1) * unit)[:, None])
+        yield written(poly, rows, np.concatenate(values))
+
+
+def _unit(poly: Polynomial, j: int) -> float:
+    """Give working units per raw unit of a feature; refuse one that enters by a curve."""
     coordinate = poly.inputs.coordinates[j]
     if not isinstance(coordinate.function, Identity):
         raise InvalidInputError(
@@ -68,19 +103,27 @@ def derivative(
             found=coordinate.text(poly.feature_names[j]),
             remedy="explain.gradients gives the slopes at rows",
         )
-    unit = 1.0 / coordinate.scale
-    rows, values = [], [np.empty((0, len(poly.output_names)))]
-    for here, variables in poly.terms.by_degree():
-        n, degree = variables.shape
-        if degree:
-            found = variables == j
-            power = found.sum(axis=1)
-            keep = np.ones((n, degree), dtype=bool)
-            keep[np.arange(n), found.argmax(axis=1)] = False
-            keep = keep[chosen := np.flatnonzero(power)]
-            rows.append(variables[chosen][keep].reshape(len(chosen), degree - 1))
-            values.append(poly.coefficients[here][chosen] * power[chosen, None] * unit)
-    return written(poly, rows, np.concatenate(values))
+    return 1.0 / coordinate.scale
+
+
+def _holders(
+    here: slice, variables: IntArray, n_features: int
+) -> tuple[int, IntArray, IntArray, IntArray]:
+    """Sort the terms (n, degree) of a block by the features that they hold.
+
+    Returns
+    -------
+    int, and arrays (n, degree), (n_holders,), (n_features + 1,)
+        Where the block begins, its terms, and those that hold feature j: from ``ends[j]`` to
+        ``ends[j + 1]`` of the second array.
+    """
+    new = np.ones(variables.shape, dtype=bool)
+    new[:, 1:] = variables[:, 1:] != variables[:, :-1]  # a power counts once
+    places, _ = np.nonzero(new)
+    held = variables[new]
+    order = np.argsort(held, kind="stable")
+    ends = np.searchsorted(held[order], np.arange(n_features + 1))
+    return here.start, variables, places[order], ends
 
 
 def _in_each_region(poly: PiecewisePolynomial, feature: int | str) -> PiecewisePolynomial:
@@ -118,17 +161,37 @@ def gradients(poly: Formula, X: Any) -> FloatArray:
     return slopes(form, rows)
 
 
-def slopes(form: Separable, rows: FloatArray) -> FloatArray:
+def slopes(form: Separable, rows: FloatArray, jumps: Sequence[Jump] = ()) -> FloatArray:
     """Differentiate by every feature at raw rows (n, p): array (n, p, n_outputs).
 
-    ∂P/∂x_j = Σ_f ∂f/∂x_j · C_f, C_f the sum of the terms with factor f, without it.
+    ∂P/∂x_j = Σ_f ∂f/∂x_j · C_f, C_f the sum of the terms with factor f, without it. Of features
+    that ``jumps`` name, Σ_f step_f · C_f.
     """
+    sums = _cofactors(form)
+    check_effort(
+        # Sums are matrix products, in which a multiplication takes an eighth of the usual time.
+        len(rows) * sums.coefficients.size // 8,
+        what=f"The slopes at {len(rows):,} rows",
+        remedy="pass fewer rows, or prune the polynomial",
+    )
     out = np.zeros((len(rows), len(form.feature_names), len(form.output_names)))
-    for here, values in _cofactors(form).batches(form.on(rows), len(rows)):
+    jumping = {jump.feature for jump in jumps}
+    for here, values in sums.batches(form.on(rows), len(rows)):
         pairs, steepness = form.slopes(rows[here])
         for (factor, feature), slope in zip(pairs.tolist(), steepness, strict=True):
-            out[here, feature] += slope[:, None] * values[:, factor]
+            if feature not in jumping:
+                out[here, feature] += slope[:, None] * values[:, factor]
+        for jump in jumps:
+            out[here, jump.feature] += jump.step * values[:, jump.factor]
     return out
+
+
+class Jump(NamedTuple):
+    """How much a factor changes when a feature takes its other value."""
+
+    factor: int
+    feature: int
+    step: float
 
 
 def _cofactors(form: Separable) -> Sums:

@@ -10,7 +10,8 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.derivatives import check_size, slopes
+from nn2poly.explain.derivatives import Jump, check_size, slopes
+from nn2poly.explain.effort import check_effort
 from nn2poly.explain.rewriting import cofactors
 from nn2poly.explain.rows import checked_rows
 from nn2poly.explain.separable import Separable
@@ -152,43 +153,95 @@ def marginal_effects(
     check_size(form, len(rows), "The array of marginal effects")
     kinds = ["slope"] * len(poly.feature_names)
     groups, levels = _groups(poly, rows, binary)
-    values = slopes(form, rows)
+    points = _points(rows, groups, levels)
+    alone = [group for group in groups if len(_players(form, group)) == 1]
+    values = slopes(form, rows, _jumps(form, points, alone))
+    together = [group for group in groups if group not in alone]
+    check_effort(
+        # Measured: a term costs so much when it is taken apart for a group, and on each row.
+        len(together) * form.coefficients.size * (200 + len(rows)),
+        what=f"The effects of {len(together):,} factors whose levels are inputs of their own",
+        remedy="pass fewer rows, or binary=False for slopes",
+    )
+    for group in together:
+        _fill_group(form, rows, group, points, values)
     for group in groups:
-        _fill_group(form, rows, group, levels, values, kinds)
+        _name_kinds(form, group, levels, kinds)
     return MarginalEffects(values, poly.feature_names, poly.outputs.scale_names, tuple(kinds), rows)
+
+
+def _players(form: Separable, group: tuple[int, ...]) -> list[int]:
+    return sorted(set(form.seats[list(group)].tolist()))
+
+
+def _n_settings(group: tuple[int, ...]) -> int:
+    """Low and high of a binary feature; of a factor each level on, the reference first."""
+    return max(2, len(group))
+
+
+def _points(rows: FloatArray, groups: list[tuple[int, ...]], levels: FloatArray) -> FloatArray:
+    """Give rows (s, p) in which every group takes its settings, one after the other."""
+    count = max(map(_n_settings, groups), default=1)
+    points = np.repeat(rows[:1], count, axis=0)
+    for group in groups:
+        low, high = levels[:, list(group)]
+        on = np.eye(len(group), dtype=bool) if len(group) > 1 else np.array([[False], [True]])
+        points[: len(on), list(group)] = np.where(on, high, low)
+    return points
+
+
+def _moved(group: tuple[int, ...]) -> tuple[int, ...]:
+    return group if len(group) == 1 else group[1:]
+
+
+def _jumps(form: Separable, points: FloatArray, groups: list[tuple[int, ...]]) -> list[Jump]:
+    """Give the steps of all factors of the players that a group of features moves alone.
+
+    A factor is a function of its player alone: all groups may move at once.
+    """
+    values = form.values(points)
+    found = []
+    for group in groups:
+        (player,) = _players(form, group)
+        own = np.flatnonzero(form.owners == player).tolist()
+        for setting, feature in enumerate(_moved(group), start=1):
+            steps = values[own, setting] - values[own, 0]
+            found += [Jump(f, feature, step) for f, step in zip(own, steps.tolist(), strict=True)]
+        if len(group) > 1:
+            found += [Jump(f, group[0], 0.0) for f in own]
+    return found
 
 
 def _fill_group(
     form: Separable,
     rows: FloatArray,
     group: tuple[int, ...],
-    levels: FloatArray,
+    points: FloatArray,
     values: FloatArray,
-    kinds: list[str],
 ) -> None:
-    """Write the differences of one binary feature, or of the levels of a factor."""
-    low, high = levels[:, list(group)]
-    # One row for each level of a factor that is on, the reference first; low and high else.
-    settings = np.where(np.eye(len(group), dtype=bool), high, low)
-    if len(group) == 1:
-        settings = np.stack([low, high])
-        kinds[group[0]] = f"{low[0]:g} → {high[0]:g}"
-    points = np.repeat(rows[:1], len(settings), axis=0)
-    points[:, list(group)] = settings
-    parts = cofactors(form, sorted(set(form.seats[list(group)].tolist())))
-    steps = parts.at(points)
+    """Write the differences of the levels of a factor that are players of their own."""
+    parts = cofactors(form, _players(form, group))
+    steps = parts.at(points[: _n_settings(group)])
     steps = steps[:, 1:] - steps[:, :1]
-    moved = group if len(group) == 1 else group[1:]
     values[:, list(group)] = 0.0
     for place in np.flatnonzero(steps.any(axis=1)).tolist():
         output = parts.cofactor(place).predict(rows)
-        for j, step in zip(moved, steps[place].tolist(), strict=True):
+        for j, step in zip(_moved(group), steps[place].tolist(), strict=True):
             values[:, j] += step * output
-    for j in moved:
-        if len(group) > 1:
-            kinds[j] = f"{form.feature_names[group[0]]!r} → this"
-    if len(group) > 1:
-        kinds[group[0]] = "reference"
+
+
+def _name_kinds(
+    form: Separable, group: tuple[int, ...], levels: FloatArray, kinds: list[str]
+) -> None:
+    """Say what changes: a binary feature, or a level against the first one."""
+    first = group[0]
+    if len(group) == 1:
+        low, high = levels[:, first]
+        kinds[first] = f"{low:g} → {high:g}"
+        return
+    kinds[first] = "reference"
+    for j in group[1:]:
+        kinds[j] = f"{form.feature_names[first]!r} → this"
 
 
 def _groups(

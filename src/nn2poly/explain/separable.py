@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
-from nn2poly.explain.factor_products import Products, Values, distinct, merged
+from nn2poly.explain.factor_products import Products, Values, distinct, merged, row_codes
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
@@ -266,13 +266,15 @@ def _patterns(
     kept = np.flatnonzero(values.any(axis=1))
     if len(kept) < len(rows):
         rows, values = rows[kept], values[kept]
-    n, degree = rows.shape
-    code = np.zeros(n, dtype=np.intp)
-    for k in range(1, degree):
-        # Bit k says that a new variable begins.
-        code += (rows[:, k] != rows[:, k - 1]).astype(np.intp) << k
-    for pattern in np.flatnonzero(np.bincount(code)).tolist():
-        alike = np.flatnonzero(code == pattern)
-        first = [k for k in range(degree) if not k or pattern >> k & 1]
+    degree = rows.shape[1]
+    # Whether a new variable begins, from the second place on. Its codes serve any degree: as the
+    # bits of one integer they would wrap from degree 64 on.
+    begins = rows[:, 1:] != rows[:, :-1]
+    known, which = distinct(row_codes(begins, 2), 2 ** max(degree - 1, 0))
+    # Small integers are sorted in linear time.
+    order = np.argsort(which.astype(np.min_scalar_type(len(known))), kind="stable")
+    ends = np.cumsum(np.bincount(which, minlength=len(known)))
+    for alike in np.split(order, ends[:-1]) if len(known) else ():
+        first = [0, *(np.flatnonzero(begins[alike[0]]) + 1).tolist()][:degree]
         variables = rows[alike] if len(first) == degree else rows[alike][:, first]
         yield variables, np.diff([*first, degree]), values[alike]

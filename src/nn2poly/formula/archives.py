@@ -63,7 +63,7 @@ def is_checked_map(array: Any) -> bool:
     return isinstance(array, mmap.mmap) and array in _checked
 
 
-def write_npz(document: AnyDocument, target: BinaryIO) -> None:
+def write_npz(document: AnyDocument, target: BinaryIO, key: bytes | None = None) -> None:
     """Write an archive; its directory, which makes it one, comes last."""
     body, arrays = _numbered(document)
     digest = digest_of(body)
@@ -74,7 +74,7 @@ def write_npz(document: AnyDocument, target: BinaryIO) -> None:
             with archive.open(f"a{k}.npy", "w", force_zip64=True) as member:
                 _write_array(member, array, dtype, digest)
         with archive.open("header.npy", "w") as member:
-            header = np.frombuffer(write_header(body, digest.hexdigest()), dtype=np.uint8)
+            header = np.frombuffer(write_header(body, digest.hexdigest(), key), dtype=np.uint8)
             np.lib.format.write_array(member, header, allow_pickle=False)
         # The header is the first of the directory and the last of the file.
         archive.filelist.insert(0, archive.filelist.pop())
@@ -85,14 +85,15 @@ def write_npz(document: AnyDocument, target: BinaryIO) -> None:
         raise
 
 
-def write_folder(document: AnyDocument, folder: Path, inner: str) -> None:
+def write_folder(document: AnyDocument, folder: Path, inner: str, key: bytes | None = None) -> None:
     """Write the arrays into the inner folder, then the manifest into the outer one."""
     body, arrays = _numbered(document)
     digest = digest_of(body)
     for k, (array, dtype) in enumerate(arrays):
         with (folder / inner / f"a{k}.npy").open("wb") as file:
             _write_array(file, array, dtype, digest)
-    (folder / MANIFEST).write_bytes(write_header(body, digest.hexdigest(), arrays=inner))
+    header = write_header(body, digest.hexdigest(), key, arrays=inner)
+    (folder / MANIFEST).write_bytes(header)
 
 
 def bytes_needed(document: AnyDocument) -> int:
@@ -132,7 +133,7 @@ def _pieces(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
         yield array[begin : begin + step]
 
 
-def read_npz(source: Path) -> AnyDocument:
+def read_npz(source: Path, key: bytes | None = None) -> AnyDocument:
     """Read an archive into memory."""
     with open_regular(source) as file, zipfile.ZipFile(file) as archive:
         infos = archive.infolist()
@@ -148,7 +149,7 @@ def read_npz(source: Path) -> AnyDocument:
             head = _read_array(member, infos[0].file_size, hashlib.sha256())
         if head.dtype != np.uint8:
             raise damaged("its header is not text")
-        header = read_header(head.tobytes())
+        header = read_header(head.tobytes(), key)
         digest, arrays = header.begin_digest(), []
         for info in infos[1:]:
             with archive.open(info) as member:
@@ -157,7 +158,7 @@ def read_npz(source: Path) -> AnyDocument:
     return _document(header, arrays)
 
 
-def read_folder(folder: Path) -> AnyDocument:
+def read_folder(folder: Path, key: bytes | None = None) -> AnyDocument:
     """Read the manifest, check the arrays, and map those that are large.
 
     When a writer replaces the content meanwhile, the arrays of the old one may be gone: the
@@ -166,7 +167,7 @@ def read_folder(folder: Path) -> AnyDocument:
     manifest = read_text(folder / MANIFEST)
     while True:
         try:
-            return _read_content(folder, manifest)
+            return _read_content(folder, manifest, key)
         except (StorageError, OSError):
             newer = read_text(folder / MANIFEST)
             if newer == manifest:
@@ -174,8 +175,8 @@ def read_folder(folder: Path) -> AnyDocument:
             manifest = newer
 
 
-def _read_content(folder: Path, manifest: bytes) -> AnyDocument:
-    header = read_header(manifest)
+def _read_content(folder: Path, manifest: bytes, key: bytes | None) -> AnyDocument:
+    header = read_header(manifest, key)
     place = _place_of_arrays(folder, header)
     files = sorted(place.glob("a*.npy"), key=lambda path: (len(path.name), path.name))
     if [path.name for path in files] != [f"a{k}.npy" for k in range(len(files))]:

@@ -17,6 +17,7 @@ from nn2poly.arrays import IntArray
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import StorageError
 from nn2poly.formula.region_tree import Tree, tree_from_dict, tree_to_dict
+from nn2poly.formula.signatures import check_signature, is_signature, sign
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
 from nn2poly.plain import plain_count, plain_list, plain_number, plain_object
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "nn2poly polynomial", 3
 HEADER_FIELDS = ("format", "version", "digest", "body")
-# What only some files have: the inner folder of the arrays.
-HEADER_EXTRAS = ("arrays",)
+# What only some files have: the inner folder of the arrays, a signature.
+HEADER_EXTRAS = ("arrays", "signature")
 FIELDS = ("type", "terms", "inputs", "outputs", "coefficients", "deviations", "card", "layers")
 PIECEWISE_FIELDS = ("type", "inputs", "outputs", "tree", "regions", "card")
 REGION_FIELDS = ("coefficients", "deviations", "terms", "n_rows", "r2")
@@ -257,8 +258,10 @@ def digest_of(body: Any) -> hashlib._Hash:
     return hashlib.sha256(text.encode())  # json.dumps gives plain ASCII
 
 
-def write_header(body: Any, digest: str, **extras: str) -> bytes:
-    """Write the header, which is the whole of a JSON file."""
+def write_header(body: Any, digest: str, key: bytes | None = None, **extras: str) -> bytes:
+    """Write the header, which is the whole of a JSON file; signed where there is a key."""
+    if key is not None:
+        extras["signature"] = sign(FORMAT, VERSION, digest, key)
     head = {"format": FORMAT, "version": VERSION, "digest": digest, **extras, "body": body}
     # Half a surrogate pair has no UTF-8; as an escape it is still valid JSON.
     return json.dumps(head, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace")
@@ -281,8 +284,8 @@ class Header:
         return digest_of(self.body)
 
 
-def read_header(data: bytes) -> Header:
-    """Check format and version."""
+def read_header(data: bytes, key: bytes | None = None) -> Header:
+    """Check format, version and, with a key, the signature."""
     try:
         head = json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_each_name_once)
     except (ValueError, RecursionError) as error:
@@ -303,6 +306,11 @@ def read_header(data: bytes) -> Header:
     needed = set(HEADER_FIELDS)
     if not needed <= set(head) <= needed | set(HEADER_EXTRAS):
         raise damaged(f"the fields of its header are not {', '.join(HEADER_FIELDS)}")
+    signature = head.get("signature")
+    if "signature" in head and not is_signature(signature):
+        raise damaged("the signature in its header is none")
+    if key is not None:
+        check_signature(FORMAT, version, head["digest"], signature, key)
     return Header(version, head["body"], head["digest"], head.get("arrays"))
 
 

@@ -10,13 +10,15 @@ from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import from_document
 
 
-def load(path: str | Path) -> Explicit:
+def load(path: str | Path, *, key: bytes | None = None) -> Explicit:
     """Read a polynomial, or a piecewise one, that its method ``save`` wrote.
 
     Parameters
     ----------
     path
         A ``.json`` or ``.npz`` file, or a folder.
+    key
+        Refuse what was not signed with these bytes: ``poly.save(path, key=…)``.
 
     Returns
     -------
@@ -26,7 +28,8 @@ def load(path: str | Path) -> Explicit:
     Raises
     ------
     StorageError
-        When the file is not one, was cut short or changed, or is of a newer version.
+        When the file is not one, was cut short or changed, is of a newer version, or is not signed
+        with the key.
 
     Examples
     --------
@@ -37,7 +40,7 @@ def load(path: str | Path) -> Explicit:
     ...     load(poly.save(Path(folder) / "poly.json")).predict([[3.0]])
     array([7.])
     """
-    document = storage.load(path)
+    document = storage.load(path, key=key)
     try:
         return _formula(document)
     except (NN2PolyError, *storage.MALFORMED) as error:

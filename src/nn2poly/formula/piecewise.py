@@ -309,9 +309,9 @@ class PiecewisePolynomial:
         """List the regions with their rules, rows, terms and R²."""
         return piecewise_display.region_table(self.regions)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, key: bytes | None = None) -> Path:
         """Write a versioned file, which `nn2poly.load` reads; see `Polynomial.save`."""
-        return storage.save(storage.pack_piecewise(self), path)
+        return storage.save(storage.pack_piecewise(self), path, key=key)
 
     def __repr__(self) -> str:
         return piecewise_display.text(self)

@@ -497,7 +497,7 @@ class Polynomial:
             deviations=kept,
         )
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, key: bytes | None = None) -> Path:
         """Write a versioned file, which `nn2poly.load` reads.
 
         Parameters
@@ -505,8 +505,11 @@ class Polynomial:
         path
             ``.json`` to be read by people, ``.npz`` to be compact; without an ending a folder of
             arrays, which `load` maps instead of reading: for polynomials that fill the memory.
+        key
+            Sign the file with these bytes, at least 16 (HMAC-SHA256): ``load(path, key=…)``
+            then refuses what was not signed with them.
         """
-        return storage.save(storage.pack(self), path)
+        return storage.save(storage.pack(self), path, key=key)
 
     def _with(self, **changes: Any) -> Polynomial:
         return replace(self, **{"layers": (), "deviations": None, **changes})

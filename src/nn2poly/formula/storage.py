@@ -12,6 +12,7 @@ too large to read at once. Rules, version 2:
 - a folder holds the same header as ``manifest.json``, which names in ``arrays`` the inner folder
   of the arrays (files of nn2poly 0.1 have them beside it); `load` maps the large ones;
 - ``digest`` is the SHA-256 of the body (and arrays): a changed or cut file is refused;
+- ``signature``, where a key was given, is by `nn2poly.formula.signatures`;
 - a reader refuses versions, types and fields that it does not know;
 - files of older versions are read by `nn2poly.formula.migrations`.
 """
@@ -50,6 +51,7 @@ from nn2poly.formula.document import (
     write_header,
 )
 from nn2poly.formula.folders import is_content, new_content
+from nn2poly.formula.signatures import check_key
 from nn2poly.memory import human_bytes
 
 __all__ = [
@@ -86,18 +88,19 @@ MALFORMED = (
 )
 
 
-def save(document: AnyDocument, path: str | Path) -> Path:
-    """Write a document whole or not at all; the ending chooses the format."""
+def save(document: AnyDocument, path: str | Path, *, key: bytes | None = None) -> Path:
+    """Write a document whole or not at all; the ending chooses the format, a key signs it."""
+    secret = None if key is None else check_key(key)
     target = Path(path)
     kind = _kind(target)
     if kind == "folder":
         with new_content(target) as (folder, name):
-            archives.write_folder(document, folder, name)
+            archives.write_folder(document, folder, name, secret)
     elif kind == ".npz":
         with replacing(target) as temporary, temporary.open("wb") as file:
-            archives.write_npz(document, file)
+            archives.write_npz(document, file, secret)
     else:
-        write_whole(target, _to_json(document))
+        write_whole(target, _to_json(document, secret))
     return target
 
 
@@ -147,8 +150,9 @@ def check_room(document: AnyDocument, path: str | Path) -> None:
         )
 
 
-def load(path: str | Path) -> AnyDocument:
-    """Read and check a document."""
+def load(path: str | Path, *, key: bytes | None = None) -> AnyDocument:
+    """Read and check a document, and its signature where there is a key."""
+    secret = None if key is None else check_key(key)
     source = Path(path)
     try:
         is_folder = is_content(source)
@@ -159,10 +163,10 @@ def load(path: str | Path) -> AnyDocument:
         ) from error
     try:
         if is_folder:
-            return archives.read_folder(source)
-        return (
-            archives.read_npz(source) if data == b"PK" else _from_json(archives.read_text(source))
-        )
+            return archives.read_folder(source, secret)
+        if data == b"PK":
+            return archives.read_npz(source, secret)
+        return _from_json(archives.read_text(source), secret)
     except (StorageError, *MALFORMED) as error:
         cause = error if isinstance(error, StorageError) else damaged(_reason(error))
         raise StorageError(
@@ -189,13 +193,13 @@ def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
 
 
-def _to_json(document: AnyDocument) -> bytes:
+def _to_json(document: AnyDocument, key: bytes | None) -> bytes:
     body = to_body(document, lambda array, _: array.tolist())
-    return write_header(body, digest_of(body).hexdigest())
+    return write_header(body, digest_of(body).hexdigest(), key)
 
 
-def _from_json(data: bytes) -> AnyDocument:
-    header = read_header(data)
+def _from_json(data: bytes, key: bytes | None) -> AnyDocument:
+    header = read_header(data, key)
     check_digest(header.begin_digest(), header.expected)
     return from_body(header.body, _listed_array, header.version)
 

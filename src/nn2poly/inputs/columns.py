@@ -548,6 +548,8 @@ class Inputs:
     def seen(self, low: npt.ArrayLike | None, high: npt.ArrayLike | None) -> Inputs:
         """Give the same inputs with the range (p,), (p,) of data; None for an unknown one."""
         if low is None or high is None:
+            if all(column.ranges is None for column in self.columns):
+                return self
             return replace(self, columns=tuple(replace(c, ranges=None) for c in self.columns))
         lows, highs = (
             per_feature(end, self.n_features, name) for end, name in ((low, "low"), (high, "high"))
