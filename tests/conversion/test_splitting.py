@@ -11,8 +11,11 @@ from sklearn.neural_network import MLPRegressor
 import nn2poly as n2p
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion import splitting
+from nn2poly.conversion.asked_rows import edge_rows
+from nn2poly.conversion.problem import read_problem
 from nn2poly.conversion.region_cuts import cuts
 from nn2poly.errors import InvalidInputError
+from nn2poly.sampling import evenly
 
 LEVELS = 4
 
@@ -246,3 +249,19 @@ def test_a_column_that_does_not_vary_is_never_split(network):
     X[:, 1] = 10.0
     found = n2p.convert(network, 2, data=X, regions=8)
     assert not any("temp" in region.rule for region in found.regions)
+
+
+def test_rows_at_the_edges_have_one_number_at_a_bound(network):
+    """Leaves without rows there follow the network all the same."""
+    X = rush_hours(400)
+    problem = read_problem(n2p.read_network(network), X, None, bounded=True)
+    inputs, rows = problem.inputs, problem.fit_rows
+    found = edge_rows(rows, inputs, share=0.5, weight=0.1)
+    base = inputs.clipped(rows.X[evenly(len(rows), len(found))])
+    moved = base != found.X
+    assert len(found) == len(rows) // 2
+    assert moved.sum(axis=1).max() == 1
+    low, high = inputs.ends()
+    at_end = (low == found.X) | (high == found.X)
+    assert np.all(at_end[moved])
+    assert found.weights.sum() == pytest.approx(0.1 * rows.weights.sum())

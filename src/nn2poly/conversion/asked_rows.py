@@ -70,6 +70,28 @@ def mixed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:
     return replace(rows.some(base), X=X, weights=MIXED_WEIGHT * rows.weights[base])
 
 
+def edge_rows(rows: FitRows, inputs: Inputs, *, share: float, weight: float) -> FitRows:
+    """Put one number of each row at one of its bounds, each in turn.
+
+    Parameters
+    ----------
+    share, weight
+        As in `shuffled_rows`.
+    """
+    ends = [
+        (place, end)
+        for place, coordinate in enumerate(inputs.coordinates)
+        if coordinate.function.is_bounded
+        for end in (coordinate.function.low, coordinate.function.high)
+    ]
+    some = rows.some(evenly(len(rows), int(share * len(rows)) if ends else 0))
+    X = some.X.copy()
+    for number, (place, end) in enumerate(ends):
+        X[number :: len(ends), place] = end
+    factor = weight * rows.weights.sum() / max(some.weights.sum(), 1e-300)
+    return replace(some, X=inputs.clipped(X), weights=factor * some.weights)
+
+
 def weighed_down(rows: FitRows, truth: FloatArray, real: FloatArray) -> FitRows:
     """Let rows weigh less where the outputs on them spread further than on rows of the sample.
 
