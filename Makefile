@@ -46,7 +46,7 @@ FUZZ_KILLS ?= 2000
 fuzz: $(VENV)/.dev
 	FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) FUZZ_KILLS=$(FUZZ_KILLS) OMP_NUM_THREADS=1 \
 		$(BIN)/python -m pytest -q --numprocesses=0 tests/fuzz/test_formula_files.py \
-		tests/fuzz/test_interruptions.py
+		tests/fuzz/test_interruptions.py tests/fuzz/test_memory_peaks.py
 	for kind in onnx skops keras pt2; do FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) OMP_NUM_THREADS=1 \
 		$(BIN)/python -m pytest -q --numprocesses=0 tests/fuzz/test_model_files.py \
 		-k "$$kind or memory" || exit 1; done
