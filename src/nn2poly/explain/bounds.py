@@ -253,7 +253,7 @@ def _directions(part: RegionBox, cuts: int) -> Monotonicity:
     """Judge every slope of one polynomial over its box."""
     poly = part.polynomial
     check_effort(
-        # Each end of each slope is rewritten for both halves of a box (measured: 10 µs a column).
+        # Each end of each slope is rewritten for both halves of a box (estimate: 10 µs a column).
         4 * cuts * poly.n_features * (5000 * poly.n_features * poly.n_outputs + 100 * poly.n_terms),
         what=f"Slopes along {poly.n_features:,} features over boxes cut {cuts:,} times",
         remedy="lower splits, or prune the polynomial",

@@ -158,7 +158,7 @@ def marginal_effects(
     values = slopes(form, rows, _jumps(form, points, alone))
     together = [group for group in groups if group not in alone]
     check_effort(
-        # Measured: a term costs so much when it is taken apart for a group, and on each row.
+        # A rough estimate: what a term costs when it is taken apart, and then on each row.
         len(together) * form.coefficients.size * (200 + len(rows)),
         what=f"The effects of {len(together):,} factors whose levels are inputs of their own",
         remedy="pass fewer rows, or binary=False for slopes",

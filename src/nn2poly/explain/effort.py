@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nn2poly.errors import InvalidInputError
 
-# Numbers that one call may go through: about a minute of one core, which makes 3 to 10 × 10⁸
-# of such multiplications a second (measured).
+# Numbers that one call may go through: a minute of one core at 5 × 10⁸ a second, which is a rough
+# estimate for products that are picked one by one, not a measurement.
 MOST_NUMBERS = 3 * 10**10
 
 
