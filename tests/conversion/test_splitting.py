@@ -261,7 +261,8 @@ def test_rows_at_the_edges_have_one_number_at_a_bound(network):
     moved = base != found.X
     assert len(found) == len(rows) // 2
     assert moved.sum(axis=1).max() == 1
-    low, high = inputs.ends()
+    bounds = [coordinate.function for coordinate in inputs.coordinates]
+    low, high = ([getattr(b, end, np.nan) for b in bounds] for end in ("low", "high"))
     at_end = (low == found.X) | (high == found.X)
     assert np.all(at_end[moved])
     assert found.weights.sum() == pytest.approx(0.1 * rows.weights.sum())
