@@ -352,7 +352,7 @@ def test_the_table_can_show_one_output(make_network):
     assert table.title.endswith("output y2")
     sizes = np.sqrt((found.values[:, :, 1] ** 2).mean(axis=0))
     assert [row[1] for row in table[:2]] == pytest.approx(sorted(sizes, reverse=True)[:2])
-    assert table[2][1] == pytest.approx(np.abs(found.residual[:, 1]).mean())
+    assert table[2][1] == pytest.approx(np.sqrt(np.mean(found.residual[:, 1] ** 2)))
 
 
 def test_a_scikit_learn_classifier_is_explained_before_the_link():

@@ -55,7 +55,7 @@ def comparable(
     X = gathered(X, "X")
     if can_read(model) or not is_function(model):
         network, output = _read(model, parts or _width(X), outputs, output, after)
-        X = next(even_choice(X, ROWS)) if is_stream(X) else X
+        X = next(even_choice(X, ROWS), None) if is_stream(X) else X
         fits = network.n_features == inputs.n_features
         if fits and hasattr(type(X), "__getitem__") and len(X):
             _check(network, model, X, after, output, parts)

@@ -57,7 +57,7 @@ def verdict(
     >>> net = n2p.Network([n2p.Layer([[0.4]], None, "tanh"), n2p.Layer([[1.0]])])
     >>> card = n2p.fidelity(net, n2p.convert(net, 1), [[i / 40] for i in range(40)])
     >>> print(verdict(card))
-    Faithful (R2 0.995, 95 % interval 0.992 to 0.998): follows the network to within 4.3 % of its \
+    Faithful (R2 0.995, 95 % interval 0.991 to 0.998): follows the network to within 4.3 % of its \
 range (15 % of its standard deviation) on 95 % of 40 rows.
     """
     told = (*_missed(card),) if fitted else (*_reasons(card, tail),)

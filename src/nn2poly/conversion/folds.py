@@ -167,7 +167,7 @@ def local_sample(
     keys: Keys,
     *,
     hold_out_from: int = MIN_ROWS_TO_HOLD_OUT,
-    share: float = HELD_OUT,
+    share: float | None = None,
 ) -> LocalSample:
     """Split an array (n, p) by the keys (n,) of its rows.
 
@@ -176,10 +176,12 @@ def local_sample(
     hold_out_from
         How many different keys there must be for some of them to be kept for the card.
     share
-        How many of the rows that is.
+        How many of the rows that is; as `held_out_share` has it if nothing is said.
     """
     heavy = weights > 0
     count = distinct(keys[heavy])
+    if share is None:
+        share = held_out_share(count)
     table = hashed(keys)
     if count < FEW_UNITS:
         table[heavy] = ranked(keys[heavy])

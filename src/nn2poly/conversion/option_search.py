@@ -17,7 +17,7 @@ from nn2poly.algebra.monomials import count_terms
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.expand import calibrate_network
-from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT, local_sample
+from nn2poly.conversion.folds import HELD_OUT, MIN_ROWS_TO_HOLD_OUT, local_sample
 from nn2poly.conversion.order_search import MAX_AUTO_TERMS, TIE
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refine import refine
@@ -126,7 +126,7 @@ def choice_problem(problem: Problem) -> Problem:
     rows = problem.fit_rows
     some = rows.some(evenly(len(rows), MAX_ROWS))
     # Rows that belong together have one number, and stay together.
-    sample = local_sample(some.X, some.weights, row_keys(some.number[:, None]))
+    sample = local_sample(some.X, some.weights, row_keys(some.number[:, None]), share=HELD_OUT)
     inner = replace(problem, sample=sample, summary=summarise(sample))
     # Bounds and coordinates stay those of all rows, as in what is picked: on fewer rows a column
     # with heavy tails is held elsewhere (adult: .958 in place of .992). A cached property.

@@ -20,7 +20,6 @@ from nn2poly.conversion.folds import (
     Rows,
     Sample,
     chunks,
-    held_out_share,
     local_sample,
     numbering,
 )
@@ -157,9 +156,7 @@ def read_sample(
         hold_out_from = MIN_ROWS_TO_HOLD_OUT
     if groups is not None and hold_out_from == MIN_ROWS_TO_HOLD_OUT:
         hold_out_from = MIN_GROUPS
-    units = len(X) if given is None else distinct(given)
-    share = held_out_share(units)
-    return local_sample(X, weights, keys, hold_out_from=hold_out_from, share=share)
+    return local_sample(X, weights, keys, hold_out_from=hold_out_from)
 
 
 def _keys(X: FloatArray, weights: FloatArray, groups: Keys | None) -> Keys:
