@@ -16,7 +16,7 @@ import numpy as np
 
 from nn2poly.algebra.terms import Listed, Terms
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows, weighed_down
+from nn2poly.conversion.asked_rows import edge_rows, mixed_rows, shuffled_rows, weighed_down
 from nn2poly.conversion.basis import Basis, orthonormal_basis
 from nn2poly.conversion.fit_rows import FitRows, stacked
 from nn2poly.conversion.growth import Grid, Part, grow, penalty
@@ -37,6 +37,9 @@ SEARCH_ROWS, SEARCH_BYTES = 24_000, 2**28
 # California with 1,000 terms .953 without, .961 with 40. On bike the difference (.915 without,
 # .913 to .921 with 40) is that between ways of choosing the rows of the search.
 ROWS_PER_TERM, TIMES = 40, 3
+# Rows with one number at a bound, of the sample: without them 300 and 1,000 terms on California
+# (seeds 11 and 10) had an R² of .94 and .95 for .97 and .98.
+EDGE_SHARE = 0.25
 # Strengths of the last ridge that are tried, relative to orthonormal terms.
 STRENGTHS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 # Plain powers may predict otherwise than the basis by so much of an output's deviation.
@@ -145,10 +148,13 @@ class _Task:
         return rows if count <= 0 else self._with(rows, mixed_rows(rows, count, self.inputs))
 
     def _with_shuffled(self, rows: FitRows) -> FitRows:
-        """Add rows with every column shuffled, which keep a formula from running away there."""
-        return self._with(rows, shuffled_rows(rows, self.inputs))
+        """Add rows with every column shuffled, and at the edges: no formula runs away there."""
+        edges = edge_rows(rows, self.inputs, share=EDGE_SHARE)
+        return self._with(self._with(rows, edges), shuffled_rows(rows, self.inputs))
 
     def _with(self, rows: FitRows, asked: FitRows) -> FitRows:
+        if not len(asked):
+            return rows
         real = self.problem.fit_truth
         return stacked([rows, weighed_down(asked, self._truth(asked), real)])
 

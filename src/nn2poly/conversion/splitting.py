@@ -54,10 +54,9 @@ FEW_TERMS = 500
 # with shuffled columns, one for each of the sample, weigh together. Without them leaves run away:
 # California of order 3 in 64 regions (seed 0) has an R² of .95 on new rows for .98.
 ENOUGH_ROWS, TIMES, SHUFFLED_WEIGHT = 60_000, 3, 0.1
-# Rows with one number at a bound, of the sample, and what they weigh together: a leaf of 86 rows of
-# order 3 on California (seed 10) was off by 48 at rooms that none of them had. Chosen among .02 to
-# .4 on seeds 0 and 1.
-EDGE_SHARE, EDGE_WEIGHT = 0.5, 0.1
+# Rows with one number at a bound, of the sample: a leaf of 86 rows of order 3 on California (seed
+# 10) was off by 48 at rooms that none of them had.
+EDGE_SHARE = 0.5
 # Bytes of the design matrix of one leaf.
 LEAF_BYTES = 2**29
 
@@ -258,7 +257,7 @@ def _pool(part: Regression, poly: Polynomial, problem: Problem, rows: FitRows) -
     fine = np.all(np.isfinite(truth), axis=1)
     rows, truth = rows.some(fine), truth[fine]
     asked = [
-        edge_rows(rows, poly.inputs, share=EDGE_SHARE, weight=EDGE_WEIGHT),
+        edge_rows(rows, poly.inputs, share=EDGE_SHARE),
         shuffled_rows(rows, poly.inputs, share=1.0, weight=SHUFFLED_WEIGHT),
     ]
     count = min(ENOUGH_ROWS - len(rows), TIMES * len(rows))
