@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -123,6 +124,18 @@ def test_text_columns_of_one_hot_encoders_are_read_by_level(here, call_json):
     answer = call_json("convert", "colours.skops", "-d", "colours.csv")
     assert {"colour=red", "colour=blue"} <= set(answer["features"])
     assert call_json("predict", "poly.json", "-d", "colours.csv")["n_rows"] == 240
+
+
+def test_what_a_file_gives_is_compared_with_what_was_read(ready, call, monkeypatch):
+    def misread(path):
+        network = n2p.read_network(path)
+        first, *others = network.layers
+        return replace(network, layers=(replace(first, weights=1.1 * first.weights), *others))
+
+    monkeypatch.setattr("nn2poly.cli.models.read_network", misread)
+    words = ("convert", "model.onnx", "-d", "visits.csv", "-t", "price", "--drop", "id")
+    run = call(*words, "-o", "misread.json", code=1)
+    assert "does not give what" in run.stderr
 
 
 # --- predict ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import typer
 from nn2poly.cli.command import Answer, command, note
 from nn2poly.cli.console import progress
 from nn2poly.cli.inputcolumns import choose_inputs
-from nn2poly.cli.models import load_network
+from nn2poly.cli.models import compare_with_file, load_network
 from nn2poly.cli.options import (
     Classes,
     Force,
@@ -177,6 +177,7 @@ def convert(
             rows = _inputs(frame, data, network, table)
             target = None if target is None else target.loc[rows.index]
             together = None if together is None else together.loc[rows.index]
+        compare_with_file(network, model, rows)
         poly = conversion.convert(
             network,
             max_order,

@@ -16,6 +16,7 @@ from nn2poly.cli.pt2 import load_pt2
 from nn2poly.cli.trusted import LOADERS, open_trusted
 from nn2poly.errors import NN2PolyError, StorageError, UnsupportedModelError
 from nn2poly.files import check_archive
+from nn2poly.network.checking import ROWS, check_reading
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
 
@@ -34,6 +35,8 @@ SAFE_TYPES = (
     "sklearn.utils._metadata_requests.MetadataRequest",
     "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
+# Files of which readers know every operation before one is run.
+RUNNABLE = (".keras", ".onnx")
 PICKLES = (".joblib", ".pickle", ".pkl", ".pt", ".pth")
 ADVICE = {
     ".ckpt": "export the module: torch.export.save(…, 'model.pt2'), or to model.onnx",
@@ -79,7 +82,7 @@ def load_network(path: Path, *, trust: bool = False) -> Network:
     ending = path.suffix.lower()
     if ending == ".keras":
         _choose_backend()
-    if ending in (".onnx", ".keras"):
+    if ending in RUNNABLE:
         return read_network(path)
     if ending not in LOADERS:
         raise _unknown(path)
@@ -88,6 +91,16 @@ def load_network(path: Path, *, trust: bool = False) -> Network:
     if ending in PICKLES:
         raise _untrusted(path)
     return _read(path, load_pt2 if ending == ".pt2" else load_skops)
+
+
+def compare_with_file(network: Network, path: Path, rows: Any) -> None:
+    """Refuse a network that does not give what its file gives on some of the rows.
+
+    Only files whose every operation the reader knows are run: not an exported program, nor what a
+    file of scikit-learn brings.
+    """
+    if path.suffix.lower() in RUNNABLE:
+        check_reading(network, path, None if rows is None else rows[:ROWS])
 
 
 def check_file(path: Path) -> None:
