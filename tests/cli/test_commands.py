@@ -130,10 +130,10 @@ def test_what_a_file_gives_is_compared_with_what_was_read(ready, call, monkeypat
     def misread(path):
         network = n2p.read_network(path)
         first, *others = network.layers
-        return replace(network, layers=(replace(first, weights=1.1 * first.weights), *others))
+        return replace(network, layers=(replace(first, weights=2.0 * first.weights), *others))
 
     monkeypatch.setattr("nn2poly.cli.models.read_network", misread)
-    words = ("convert", "model.onnx", "-d", "visits.csv", "-t", "price", "--drop", "id")
+    words = ("convert", "model.onnx", "-d", "train.csv", "-t", "price", "--drop", "id")
     run = call(*words, "-o", "misread.json", code=1)
     assert "does not give what" in run.stderr
 

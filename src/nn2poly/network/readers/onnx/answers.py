@@ -34,7 +34,7 @@ def own_outputs(
 
     proto = onnx.ModelProto.FromString(model) if isinstance(model, bytes) else model
     graph = proto.graph
-    plain = all(node.domain in ("", "ai.onnx") and node.op_type in KNOWN for node in graph.node)
+    plain = all(_operation(node) in KNOWN for node in graph.node)
     names = [entry.name for entry in graph.output]
     if not plain or (len(names) != 1 and output is None):
         return None
@@ -55,3 +55,9 @@ def own_outputs(
         return None
     shape = [len(rows), *(size or -1 for size in sizes[1:])]
     return session.run(wanted, {first.name: rows.reshape(shape).astype(TYPES[first.type])})[0]
+
+
+def _operation(node: Any) -> str:
+    """Name the operation of a node as the reader's tables do."""
+    own = "" if node.domain in ("", "ai.onnx") else f"{node.domain}."
+    return f"{own}{node.op_type}"
