@@ -1,7 +1,8 @@
 """The calibration study in small: what `benchmarks/calibration.py` measures at length.
 
 One seed instead of six, orders 1 to 3 instead of 4, and the plain ridge rival at order 3 alone (the
-stronger one is in the benchmark); data, networks and rival are the benchmark's own (`benchmarks/studies.py`).
+stronger one is in the benchmark); data, networks and rival are the benchmark's own
+(`benchmarks/studies.py`).
 """
 
 import importlib
