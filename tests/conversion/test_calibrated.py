@@ -473,7 +473,7 @@ def test_the_unit_of_a_layer_that_the_next_takes_back_does_not_matter(make_netwo
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", [3, 5])
+@pytest.mark.parametrize("seed", [5])
 def test_stretched_rows_that_run_wild_have_no_weight_whatever_their_share(
     monkeypatch, make_network, seed
 ):

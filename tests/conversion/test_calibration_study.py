@@ -80,7 +80,7 @@ def test_the_card_tells_what_new_rows_will_show(results):
     assert abs(median(r.card[3] - r.r2[3] for r in results)) < 0.005
 
 
-@pytest.mark.parametrize("draw", [10, 11])
+@pytest.mark.parametrize("draw", [10])
 def test_covertype_errors_are_a_quarter_of_taylors(studies, covertype, draw):
     with studies.one_thread():
         cards = list(studies.compare_covertype(covertype, seed=draw))
