@@ -6,15 +6,59 @@ import copy
 import json
 import os
 import pickle
+import re
 import stat
+import subprocess
+import sys
 import zipfile
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nn2poly as n2p
 
 POLY = n2p.Polynomial([[1.0], [2.0], [3.0]], 1, ["a", "b"])
 posix = pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+
+
+@pytest.mark.parametrize(("name", "least"), [("skops", (0, 12)), ("typer", (0, 16))])
+def test_2_versions_with_holes_are_not_declared(name, least):
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text()
+    floors = re.findall(rf'"{name}[^">]*>=\s*([\d.]+)', text)
+    assert floors
+    assert all(tuple(map(int, floor.split(".")[:2])) >= least for floor in floors)
+
+
+@posix
+def test_3_a_pipe_is_no_file(tmp_path):
+    """In a process of its own, since version 0.1 waits for ever."""
+    os.mkfifo(tmp_path / "poly.json")
+    code = "import nn2poly, sys\ntry: nn2poly.load(sys.argv[1])\nexcept nn2poly.NN2PolyError: pass"
+    command = [sys.executable, "-c", code, str(tmp_path / "poly.json")]
+    subprocess.run(command, check=True, timeout=60)
+
+
+def test_4_an_error_while_a_folder_is_saved_loses_nothing(tmp_path, monkeypatch):
+    """Whichever step of a save fails, there is a formula afterwards: the old one or the new."""
+    for number in range(1, 4):
+        folder = tmp_path / str(number)
+        POLY.save(folder)
+        with monkeypatch.context() as patch:
+            count = iter(range(1, 100))
+
+            def failing(*_, real, **__):
+                if next(count) == number:  # noqa: B023
+                    raise OSError("disk full")
+                return real(*_, **__)
+
+            for name in ("rename", "replace"):
+                patch.setattr(os, name, partial(failing, real=getattr(os, name)))
+            with suppress(n2p.NN2PolyError, OSError):
+                n2p.Polynomial([[5.0], [2.0], [3.0]], 1, ["a", "b"]).save(folder)
+        assert n2p.load(folder).coefficients[0] in (1.0, 5.0)
 
 
 @posix
@@ -50,6 +94,15 @@ def test_7_no_repr_steers_a_terminal():
 def test_8_a_zero_coefficient_gives_zero_where_its_power_overflows():
     found = n2p.Polynomial([[0.0], [2.0], [0.0], [0.0]], 3, ["a"]).predict([[1e200]])
     assert found.tolist() == [2e200]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_8_one_enormous_cell_does_not_make_the_output_constant():
+    net = n2p.Network([n2p.Layer([[1.0], [2.0]], [0.1], "relu"), n2p.Layer([[1.0]])])
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    poly = n2p.convert(net, 2, data=X)
+    X[3, 0] = 1e308
+    assert "does not vary" not in str(n2p.fidelity(net, poly, X))
 
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
