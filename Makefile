@@ -24,7 +24,7 @@ test-quick: $(VENV)/.dev
 		$(BIN)/python -m pytest -q -m "not slow" $(CORE)
 
 # The lowest versions that pyproject.toml declares, in an environment of their own. Needs uv:
-# python3 -m venv /tmp/uv && /tmp/uv/bin/pip install uv && make test-lowest UV=/tmp/uv/bin/uv
+# python3 -m venv build/uv && build/uv/bin/pip install uv && make test-lowest UV=build/uv/bin/uv
 # Old libraries warn of what newer ones took away: only here warnings are no errors.
 # A folder after files of it would add nothing to them: the files of CORE are left out.
 UV ?= uv
