@@ -22,6 +22,7 @@ from nn2poly.network.fallback import read_or_advise
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model, Oracle, oracle_of
 from nn2poly.network.readers import can_read
+from nn2poly.network.readers.files import opened
 from nn2poly.streams import is_dask
 
 # Rows that a function is asked for at first, to learn what its outputs are (taste).
@@ -60,6 +61,7 @@ def read_model(
     if not can_read(model) and is_function(model):
         return _function(model, data, after, link, classes, check=wanted)
     first = None if data is None else first_table(data)
+    model = opened(model) if wanted else model
     network = read_or_advise(model, after=after, n_features=parts or _width(first), output=output)
     rows = _rows(first, network) if wanted else None
     compared = model if after is None else _after(model, after)

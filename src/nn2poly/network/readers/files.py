@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from nn2poly.errors import StorageError, UnsupportedModelError
 from nn2poly.network.network import Network
@@ -47,6 +48,14 @@ def read(path: str | Path, output: str | int | None = None) -> Network:
     module = import_module(f"{__package__}.{READERS[ending]}")
     network: Network = module.read_file(file, output)
     return network
+
+
+def opened(model: Any) -> Any:
+    """Open a ``.keras`` file, which takes long, for reading and for asking it; others stay."""
+    if not isinstance(model, str | Path) or Path(model).suffix.lower() != ".keras":
+        return model
+    _check(Path(model))
+    return import_module(f"{__package__}.keras.file").load(Path(model))
 
 
 def _check(file: Path) -> None:
