@@ -86,19 +86,29 @@ if __name__ == "__main__":
 def test_an_interrupted_run_goes_on_and_ends_with_the_same_tables(tmp_path):
     script = tmp_path / "run.py"
     script.write_text(SCRIPT)
-    broken, whole = tmp_path / "broken", tmp_path / "whole"
+    whole = tmp_path / "whole"
 
     def command(folder, jobs):
         return [sys.executable, str(script), str(folder), "400", jobs]
 
-    process = subprocess.Popen(command(broken, "2"), stderr=subprocess.PIPE, start_new_session=True)
-    units = broken / ".units" / "boston"
-    while not (units.exists() and any(units.glob("[!.]*.json"))):
-        assert process.poll() is None, process.stderr.read().decode()
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=100)
-    kept = sorted(units.glob("[!.]*.json"))
+    def interrupted(folder):
+        """Interrupt a run after its first unit; give those that were kept."""
+        process = subprocess.Popen(
+            command(folder, "2"), stderr=subprocess.PIPE, start_new_session=True
+        )
+        units = folder / ".units" / "boston"
+        while not (units.exists() and any(units.glob("[!.]*.json"))):
+            assert process.poll() is None, process.stderr.read().decode()
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=100)
+        return sorted(units.glob("[!.]*.json"))
+
+    # On a busy machine the signal may come when all four units are there: then once more.
+    for attempt in range(6):
+        broken = tmp_path / f"broken {attempt}"
+        if len(kept := interrupted(broken)) < 4:
+            break
     assert 1 <= len(kept) < 4
     assert all(json.loads(path.read_text())["result"] for path in kept)
     assert not list(broken.glob("*.csv"))
