@@ -75,6 +75,8 @@ MODELS = {
 }
 
 
+# Keras itself warns of the order of the inputs of a FeatureSpace.
+@pytest.mark.filterwarnings("ignore:The structure of `inputs`")
 @pytest.mark.parametrize("name", MODELS)
 def test_columns_that_are_looked_up_are_factors(name):
     model = MODELS[name]()

@@ -83,5 +83,7 @@ def to_array(tensor: Any) -> FloatArray:
     """Copy a variable or tensor of any backend, or a number, to float64."""
     value = getattr(tensor, "value", tensor)
     if hasattr(value, "detach"):
-        value = value.detach().cpu().double().numpy()
+        value = value.detach().cpu().double()
+    if hasattr(value, "numpy"):  # of PyTorch and TensorFlow
+        value = value.numpy()
     return np.array(value, dtype=np.float64)
