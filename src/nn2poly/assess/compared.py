@@ -8,7 +8,7 @@ from typing import Any
 
 from nn2poly.batches import gathered
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import Inputs, frame_columns
+from nn2poly.inputs import Inputs, frame_columns, table_width
 from nn2poly.inputs.forms import form_like
 from nn2poly.inputs.joined import Parts
 from nn2poly.network.asking import asking_function, is_function, read_answer
@@ -54,7 +54,7 @@ def comparable(
     X, parts = joined_data(model, X)
     X = gathered(X, "X")
     if can_read(model) or not is_function(model):
-        network, output = _read(model, parts or _width(X), outputs, output, after)
+        network, output = _read(model, parts or table_width(X), outputs, output, after)
         X = next(even_choice(X, ROWS), None) if is_stream(X) else X
         fits = network.n_features == inputs.n_features
         if fits and hasattr(type(X), "__getitem__") and len(X):
@@ -89,15 +89,6 @@ def _read(
             with contextlib.suppress(InvalidInputError):
                 return read(output=name), name
         raise error
-
-
-def _width(table: Any) -> int | None:
-    """Count the columns of a table; None where it does not tell."""
-    labels = frame_columns(table)
-    if labels is not None:
-        return len(labels)
-    shape: tuple[int, ...] = getattr(table, "shape", ())
-    return int(shape[1]) if len(shape) == 2 else None
 
 
 def _check(

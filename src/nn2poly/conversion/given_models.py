@@ -12,7 +12,7 @@ from nn2poly.arguments import check_choice, check_flag
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.reading import all_tables, first_table
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
-from nn2poly.inputs import frame_columns
+from nn2poly.inputs import frame_columns, table_width
 from nn2poly.inputs.forms import table_inputs
 from nn2poly.inputs.joined import Parts
 from nn2poly.links import LINKS
@@ -62,7 +62,8 @@ def read_model(
         return _function(model, data, after, link, classes, check=wanted)
     first = None if data is None else first_table(data)
     model = opened(model) if wanted else model
-    network = read_or_advise(model, after=after, n_features=parts or _width(first), output=output)
+    width = parts or table_width(first)
+    network = read_or_advise(model, after=after, n_features=width, output=output)
     rows = _rows(first, network) if wanted else None
     compared = model if after is None else _after(model, after)
     if after is not None and rows is not None:
@@ -76,15 +77,6 @@ def _after(model: Any, step: str) -> Any:
     """Give what comes after a step of a scikit-learn pipeline; None of what is wrapped further."""
     names = [name for name, _ in getattr(model, "steps", ())]
     return model[names.index(step) + 1 :] if step in names else None
-
-
-def _width(table: Any) -> int | None:
-    """Count the columns of a table; None where it does not tell."""
-    labels = frame_columns(table)
-    if labels is not None:
-        return len(labels)
-    shape: tuple[int, ...] = getattr(table, "shape", ())
-    return int(shape[1]) if len(shape) == 2 else None
 
 
 def _rows(table: Any, network: Network) -> Any:

@@ -19,6 +19,7 @@ from nn2poly.inputs.matrices import (
     matching_names,
     outside_range,
     read_array,
+    table_width,
     warn_outside,
 )
 
@@ -42,5 +43,6 @@ __all__ = [
     "read_array",
     "read_either",
     "share_beyond",
+    "table_width",
     "warn_outside",
 ]

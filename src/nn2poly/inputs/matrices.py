@@ -117,6 +117,15 @@ def frame_columns(X: object) -> tuple[str, ...] | None:
     return tuple(str(label) for label in frame.columns)
 
 
+def table_width(table: Any) -> int | None:
+    """Count the columns of a table; None where it does not tell."""
+    labels = frame_columns(table)
+    if labels is not None:
+        return len(labels)
+    shape: tuple[int, ...] = getattr(table, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None
+
+
 def matching_names(
     X: object, *candidates: tuple[str, ...] | None, levels: Levels | None = None
 ) -> tuple[str, ...] | None:
