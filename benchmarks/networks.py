@@ -2,7 +2,7 @@
 
 128-128-64 neurons, no constraint on any weight, numbers standardised and factors one-hot encoded,
 on California housing, bike sharing, adult census (all bundled with shapiq) and Covertype. Seeds 0
-and 1 are for tuning: whatever is chosen by looking at a table is chosen on them. Seeds 10 and 11
+and 1 are for tuning: whatever is chosen by looking at a table is chosen on them. Seeds 30 and 31
 are for reporting, and nothing is chosen by them. A seed draws the split, the first weights and the
 order of the batches.
 
@@ -47,7 +47,7 @@ from nn2poly_paper.covertype_data import FEATURE_NAMES, read_forest
 from studies import find_covertype
 
 ACTIVATIONS = ("relu", "tanh", "logistic")
-TUNING_SEEDS, REPORTING_SEEDS = (0, 1), (10, 11)
+TUNING_SEEDS, REPORTING_SEEDS = (0, 1), (30, 31)
 HIDDEN = (128, 128, 64)
 # Epochs without progress on a tenth of the training rows that end a training. With 10, bike
 # sharing stops at an R² of .942.

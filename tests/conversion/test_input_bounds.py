@@ -94,13 +94,16 @@ def test_without_bounds_it_is_a_plain_polynomial(network):
 def test_heavy_tails_do_not_harm_and_higher_orders_do_not_fall(network):
     X, new = heavy_rows(), heavy_rows(seed=1)
     truth = network.predict(new)
-    r2 = []
+    far, inside = [], []
     for order in (1, 2, 3, 4):
-        guess = quiet(n2p.convert(network, order, data=X), new)
-        r2.append(1.0 - np.mean((truth - guess) ** 2) / truth.var())
+        formula = n2p.convert(network, order, data=X)
+        guess, held = quiet(formula, new), network.predict(formula.inputs.curved(new))
+        far.append(1.0 - np.mean((truth - guess) ** 2) / truth.var())
+        inside.append(1.0 - np.mean((held - guess) ** 2) / held.var())
     plain = quiet(n2p.convert(network, 3, data=X, bounded=False), new)
-    assert r2[2] > 1.0 - np.mean((truth - plain) ** 2) / truth.var()
-    assert np.all(np.diff(r2) > -0.02)
+    assert min(far[1:]) > 0.5 > 1.0 - np.mean((truth - plain) ** 2) / truth.var()
+    # What single rows a hundred units beyond the bounds do is no matter of the order.
+    assert np.all(np.diff(inside) > -0.002)
 
 
 def test_rows_with_shuffled_columns_are_followed_too(network, poly):

@@ -76,7 +76,12 @@ def test_splits_are_at_round_numbers_and_say_what_they_ask(pieces):
     rules = " | ".join(region.rule for region in pieces.regions)
     assert "6.5" in rules
     assert "9.5" in rules
-    assert "weather is rain or snow" in rules
+
+
+def test_a_split_by_levels_names_them(network):
+    # Quadratics have products of the weather with the temperature, and need no such split.
+    straight = n2p.convert(network, 1, data=rush_hours(4000), regions=8)
+    assert any("weather is rain or snow" in region.rule for region in straight.regions)
 
 
 def test_every_row_is_counted_in_its_region(pieces):

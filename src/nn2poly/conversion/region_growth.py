@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
 
@@ -16,6 +16,9 @@ from nn2poly.conversion.region_search import Cut, SearchRows, find_cuts
 from nn2poly.conversion.regression import Moments, Regression
 from nn2poly.formula.region_tree import Leaf, Split, Tree, region_of
 
+# Terms up to which cuts are searched with all of them. By their linear parts alone, 16 regions of
+# order 2 on California lose .003 to .014 (seeds 0 and 1, ReLU and tanh).
+SEARCH_TERMS = 200
 # Cuts of which the fits are compared, each the best of its column (taste).
 TRIES = 3
 # Rows of the sample that a region has at least, in all and for each feature (taste).
@@ -275,6 +278,8 @@ class Growth:
         inputs = pool.regression.inputs
         z, weights = _unit_size(inputs.to_working(X)), pool.rows.weights[search]
         rows = SearchRows(X, z, weights, left / pool.unit)
+        if len(self.penalty) <= SEARCH_TERMS:
+            rows = replace(rows, terms=pool.design[search], shrinkage=self.penalty)
         return find_cuts(rows, inputs, self.least)
 
     def _divided(self, node: Node, cut: Cut) -> tuple[Cut, Node, Node]:

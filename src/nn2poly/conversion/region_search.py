@@ -1,8 +1,9 @@
-"""Where to split a region: what a linear correction of its residual would gain in both halves.
+"""Where to split a region: what a correction of its residual would gain in both halves.
 
-For every column the rows are put into bins, the moments of [1, z] with themselves and with the
+For every column the rows are put into bins, the moments of the terms with themselves and with the
 residual are summed in each, and both sides of every cut are solved from running sums: the exact
-greedy search for the price of one Gram matrix per column.
+greedy search for the price of one Gram matrix per column. The terms are those of the formula where
+they are few, and one number for each column where they are many.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.region_cuts import cuts
 from nn2poly.inputs import Column, Inputs
 
-# The linear corrections are shrunk by so much, relative to coordinates of unit size (taste).
+# Corrections are shrunk by so much, relative to terms of unit size (taste).
 RIDGE = 1e-3
 
 
@@ -27,7 +28,7 @@ class Cut:
     Parameters
     ----------
     gain
-        Squared error that linear corrections on both sides take away beyond one for all.
+        Squared error that corrections on both sides take away beyond one for all.
     column
         Position in ``Inputs.columns``.
     threshold, levels
@@ -52,12 +53,17 @@ class SearchRows:
         Array (n,).
     residual
         Array (n, k): what is left of the outputs, in their units.
+    terms, shrinkage
+        Arrays (n, m) and (m,): terms to correct by, the constant first, and what each is shrunk;
+        None for one number of each column.
     """
 
     X: FloatArray
     z: FloatArray
     weights: FloatArray
     residual: FloatArray
+    terms: FloatArray | None = None
+    shrinkage: FloatArray | None = None
 
 
 def find_cuts(rows: SearchRows, inputs: Inputs, least: int) -> list[Cut]:
@@ -70,10 +76,11 @@ def find_cuts(rows: SearchRows, inputs: Inputs, least: int) -> list[Cut]:
     """
     pairs = list(zip(inputs.columns, inputs.places, strict=True))
     scores = [_score(rows, column, places) for column, places in pairs]
-    design = np.column_stack([np.ones(len(rows.z)), *scores])
+    linear = np.column_stack([np.ones(len(rows.z)), *scores])
     found = []
     for number, (column, places) in enumerate(pairs):
-        bins = _bins(rows, column, places, design)
+        bins = _bins(rows, column, places, linear)
+        design = linear if rows.terms is None else rows.terms
         cut = None if bins is None else _best(rows, design, number, bins, least)
         if cut is not None and cut.gain > 0:
             found.append(cut)
@@ -179,9 +186,10 @@ def _best(rows: SearchRows, design: FloatArray, number: int, bins: _Bins, least:
     if not len(fine):
         return None
     grams, crosses = _running_moments(rows, design, bins)
-    left = _explained(grams[fine], crosses[fine])
-    right = _explained(grams[-1] - grams[fine], crosses[-1] - crosses[fine])
-    gains = left + right - _explained(grams[-1:], crosses[-1:])
+    penalty = RIDGE * (_of_one_order(design) if rows.shrinkage is None else rows.shrinkage)
+    left = _explained(grams[fine], crosses[fine], penalty)
+    right = _explained(grams[-1] - grams[fine], crosses[-1] - crosses[fine], penalty)
+    gains = left + right - _explained(grams[-1:], crosses[-1:], penalty)
     best = int(np.argmax(gains))
     place = int(fine[best])
     if bins.thresholds is not None:
@@ -195,7 +203,7 @@ def _best(rows: SearchRows, design: FloatArray, number: int, bins: _Bins, least:
 def _running_moments(
     rows: SearchRows, design: FloatArray, bins: _Bins
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum products of [1, z] with itself (b, m, m), and with the residual (b, m, k), up to bins."""
+    """Sum products of terms with terms (b, m, m), and with the residual (b, m, k), up to bins."""
     order = np.argsort(bins.of_row, kind="stable")
     ends = np.cumsum(np.bincount(bins.of_row, minlength=bins.count))
     root = np.sqrt(rows.weights[order, None])
@@ -215,10 +223,14 @@ def _slices(ends: IntArray) -> Iterator[slice]:
         begin = end
 
 
-def _explained(grams: FloatArray, crosses: FloatArray) -> FloatArray:
-    """Give the squared error (b,) that linear fits take away."""
-    m = grams.shape[1]
-    ridge = RIDGE * grams[:, 0, 0, None, None] * np.eye(m)
-    ridge[:, 0, 0] *= 1e-6
+def _of_one_order(design: FloatArray) -> FloatArray:
+    """Shrink all terms but the constant alike."""
+    return np.concatenate([[0.0], np.ones(design.shape[1] - 1)])
+
+
+def _explained(grams: FloatArray, crosses: FloatArray, penalty: FloatArray) -> FloatArray:
+    """Give the squared error (b,) that fits take away."""
+    # A trace of ridge keeps a system regular where terms are the same on all rows.
+    ridge = grams[:, 0, 0, None, None] * np.diag(penalty + 1e-9)
     solved = np.linalg.solve(grams + ridge, crosses)
     return np.asarray((crosses * solved).sum(axis=(1, 2)))

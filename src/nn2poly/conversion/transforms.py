@@ -18,7 +18,7 @@ from nn2poly.arguments import listed
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.bound_trials import start_trial
 from nn2poly.conversion.fit_rows import FitRows
-from nn2poly.conversion.input_bounds import BEYOND, FEW_VALUES, FIRST, column_bounds, trial_rows
+from nn2poly.conversion.input_bounds import FEW_VALUES, UNTRIED, column_bounds, trial_rows
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Column, Inputs
@@ -132,7 +132,7 @@ def _function(kind: str, x: FloatArray, weights: FloatArray, held: Function) -> 
     # The tails of a logarithm are others than those of its argument: bounds of its own.
     curve, back, cls = (np.log, exp, Log) if kind == Log.kind else (np.log1p, np.expm1, Log1p)
     # Values so close that their logarithms are one keep the bounds that they have.
-    ends = column_bounds(curve(x), BEYOND[FIRST], weights)
+    ends = column_bounds(curve(x), UNTRIED, weights)
     low, high = ends or (curve(held.low), curve(held.high))
     return cls(max(float(x.min()), float(back(low))), min(float(x.max()), float(back(high))))
 
