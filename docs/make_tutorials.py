@@ -23,13 +23,14 @@ from notebooks import CODE, Block, blocks
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE / "tutorials"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page.stem != "index")
+DATA = sorted(file for file in FOLDER.iterdir() if file.suffix != ".md")
 
 
 def results(page: Path) -> Iterator[tuple[Block, str, bytes | None]]:
     """Run a page in the present folder: each block, what it prints, and its picture (PNG)."""
     mpl.use("Agg")
     names: dict[str, Any] = {"__name__": page.stem}
-    for data in FOLDER.glob("*.gz"):
+    for data in DATA:
         shutil.copy(data, data.name)  # as beside a downloaded notebook
     for block in blocks(page.read_text(encoding="utf-8")):
         printed = StringIO()
