@@ -59,9 +59,10 @@ def test_the_tutorial_prints_and_draws_what_it_shows(page, quiet):
 
 def assert_printed(shown, printed, where):
     """Compare all words, and the numbers in turn."""
-    assert Counter(words(shown)) == Counter(words(printed)), f"{where} prints now:\n{printed}"
+    told = f"{where}: run docs/make_tutorials.py; it prints now:\n{printed}"
+    assert Counter(words(shown)) == Counter(words(printed)), told
     was, now = numbers(shown), numbers(printed)
-    assert len(was) == len(now), f"{where} prints now:\n{printed}"
+    assert len(was) == len(now), told
     share = np.mean(np.isclose(was, now, rtol=CLOSE, atol=1e-12)) if len(was) else 1.0
     assert share >= MOST, f"{where}: {share:.0%} of its numbers are as shown; now:\n{printed}"
 
