@@ -1,4 +1,4 @@
-r"""What MkDocs does besides mkdocs.yml: formulas are drawn, notebooks of tutorials are written.
+r"""What MkDocs does besides mkdocs.yml: formulas are drawn when the site is built.
 
 A fenced block of the language ``math`` (which GitHub shows by itself) becomes images in SVG, so
 that no reader needs a script; matplotlib's mathtext knows the subset of LaTeX that may be used.
@@ -7,14 +7,10 @@ One formula per line.
 
 from __future__ import annotations
 
-import json
 import re
 from html import escape
 from io import BytesIO
-from pathlib import Path
 from typing import Any
-
-from notebooks import notebook
 
 SIZE = 13  # points, beside text of 16 pixels
 
@@ -26,19 +22,6 @@ def on_config(config: Any) -> Any:
         {"name": "math", "class": "formula", "format": drawn_block}
     )
     return config
-
-
-def on_files(files: Any, config: Any) -> Any:
-    """Add a notebook beside the page of each tutorial."""
-    from mkdocs.structure.files import File
-
-    pages = [file for file in files.documentation_pages() if file.src_uri.startswith("tutorials/")]
-    for file in pages:
-        if not file.src_uri.endswith("/index.md"):
-            made = json.dumps(notebook(Path(file.abs_src_path)), ensure_ascii=False, indent=1)
-            name = file.src_uri.removesuffix(".md") + ".ipynb"
-            files.append(File.generated(config, name, content=made))
-    return files
 
 
 def on_page_content(html: str, **_: Any) -> str:

@@ -1,11 +1,13 @@
 """Make a notebook of a tutorial's page: its text, code, outputs and pictures in one file.
 
 The page is the source. Output stands right below its code, a picture right below either; both
-are written by ``python docs/make_tutorials.py``. `notebook` is what the site offers to download.
+are written by ``python docs/make_tutorials.py``. MkDocs calls `on_files` when the site is built, so
+that each tutorial offers its `notebook` to download.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator
@@ -32,6 +34,19 @@ class Block:
     output: str | None
     image: str | None
     words: str | None
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add a notebook beside the page of each tutorial."""
+    from mkdocs.structure.files import File
+
+    for file in files.documentation_pages():
+        folder, _, name = file.src_uri.rpartition("/")
+        if folder == "tutorials" and name != "index.md":
+            made = json.dumps(notebook(Path(file.abs_src_path)), ensure_ascii=False, indent=1)
+            place = file.src_uri.removesuffix(".md") + ".ipynb"
+            files.append(File.generated(config, place, content=made))
+    return files
 
 
 def blocks(text: str) -> list[Block]:
