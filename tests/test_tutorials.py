@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import json
 import re
@@ -99,6 +100,10 @@ def from_afar(source):
 
 
 # --- pages and notebooks ----------------------------------------------------------------------
+
+
+def test_blocks_are_found_as_the_docstring_says():
+    assert doctest.testmod(notebooks) == (0, 2)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
