@@ -535,14 +535,28 @@ def _entering(verdict: Verdict) -> str:
     found = verdict.reason(Entering)
     if found is None:
         return ""
-    verbs = ("enters as", *("as",) * SHOWN_ENTRIES)
+    alike: dict[str, list[str]] = {}
+    for name, words in found.entries[:SHOWN_ENTRIES]:
+        alike.setdefault(words, []).append(repr(name))
     parts = [
-        f"{n!r} {verb} {words}" for (n, words), verb in zip(found.entries, verbs, strict=False)
+        f"{_and(names)} {_verb(len(names), first=not number)} {words}"
+        for number, (words, names) in enumerate(alike.items())
     ]
-    parts = parts[:SHOWN_ENTRIES]
     more = len(found.entries) - SHOWN_ENTRIES
     rest = f", and {more:,} more through such functions" if more > 0 else ""
     return f"{', '.join(parts)}{rest}."
+
+
+def _and(names: list[str]) -> str:
+    """Write a list in a sentence: 'a', 'b' and 'c'."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _verb(count: int, *, first: bool) -> str:
+    """Say that so many columns enter; only the first of several parts has the verb itself."""
+    if count > 1:
+        return "each enter as" if first else "each as"
+    return "enters as" if first else "as"
 
 
 def r2_text(r2: float) -> str:

@@ -109,7 +109,7 @@ def test_the_verdict_says_it_and_is_kept_in_files(asked, tmp_path):
 def test_the_verdict_names_some_columns_and_counts_the_rest():
     entries = tuple((f"x{i}", "its logarithm") for i in range(7))
     text = str(Verdict("rough", 0.9, 500, False, 2, (Entering(entries),)))
-    assert "'x3' as its logarithm, and 3 more through such functions." in text
+    assert "'x0', 'x1', 'x2' and 'x3' each enter as its logarithm, and 3 more through such" in text
 
 
 def test_whatever_comes_the_answer_is_that_of_the_edge(asked):

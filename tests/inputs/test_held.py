@@ -87,3 +87,10 @@ def test_a_warning_says_held_only_of_columns_that_are(row, says):
     with pytest.warns(OutsideRangeWarning, match=says) as caught:
         made.warn_outside(np.array([row, [0.5, 0.5]]))
     assert "1 of 2 rows" in str(caught[0].message)
+
+
+def test_between_the_sample_and_wider_bounds_nothing_is_said_to_be_held():
+    made = inputs([(-5.0, 5.0)], [(0.0, 1.0)])
+    assert not made.held_outside.any()
+    with pytest.warns(OutsideRangeWarning, match="A polynomial can be far from its network there"):
+        made.warn_outside(np.array([[2.0], [0.5]]))

@@ -97,7 +97,7 @@ def warn_once(poly: Formula, *tables: FloatArray) -> None:
     seen = known_range(poly)
     outside = (rows for rows in tables if seen and outside_range(rows, *seen).any())
     if seen and (rows := next(outside, None)) is not None:
-        warn_outside(rows, *seen, poly.feature_names, held=poly.inputs.with_bounds)
+        warn_outside(rows, *seen, poly.feature_names, held=poly.inputs.held_outside)
 
 
 def warn_mixed(poly: Formula) -> None:

@@ -470,6 +470,19 @@ class Inputs:
             if np.isfinite(low) or np.isfinite(high)
         }
 
+    @cached_property
+    def held_outside(self) -> BoolArray:
+        """Mark the features held at a bound wherever they leave the range that was seen: (p,).
+
+        Bounds that a user declares may be wider than the sample; between the two nothing is held.
+        """
+        if self.low is None or self.high is None:
+            return self.with_bounds
+        functions = [coordinate.function for coordinate in self.coordinates]
+        ends = np.array([[getattr(f, end) for f in functions] for end in ("low", "high")])
+        held: BoolArray = self.with_bounds & ~outside_range(ends, self.low, self.high).any(axis=0)
+        return held
+
     @property
     def are_bounded(self) -> bool:
         """Say that some column is held at bounds."""
@@ -514,7 +527,7 @@ class Inputs:
     def warn_outside(self, features: FloatArray) -> None:
         """Warn about rows of features (n, p) outside the range that the conversion saw."""
         if self.low is not None and self.high is not None:
-            held = self.with_bounds
+            held = self.held_outside
             warn_outside(features, self.low, self.high, self.feature_names, held=held)
 
     def warn_levels(self, features: FloatArray) -> None:
