@@ -17,7 +17,7 @@ from nn2poly.inputs import Column
 from nn2poly.plots.column_values import value_text
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import output_label, wrap
-from nn2poly.plots.layout import describe, panels, tidy
+from nn2poly.plots.layout import TICKS, describe, panels, tidy
 from nn2poly.plots.level_effects import effect_places, need_rows, shown_levels
 from nn2poly.plots.level_surfaces import Side, draw_cells
 from nn2poly.plots.occupied import BLANK, near_rows, nearest
@@ -117,6 +117,7 @@ def interaction_surface(
         axes.scatter(dots[:, 0], dots[:, 1], s=4, color=BLACK, alpha=0.6, linewidths=0)
     axes.set_xlim(across[0], across[-1])
     axes.set_ylim(up[0], up[-1])
+    axes.locator_params(axis="x", nbins=TICKS)
     describe(
         axes,
         x=wrap(checked.feature_names[pair[0]], 36, 2),
