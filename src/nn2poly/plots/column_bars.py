@@ -92,7 +92,7 @@ def _draw_all(
     """Draw one panel for each output."""
     outputs = chosen_outputs(output, poly.output_names)
     chosen = [_largest({bar: float(v[k]) for bar, v in moves.items()}, n) for k in outputs]
-    heights = [rows_height(name([*sizes], 3)) for sizes in chosen]
+    heights = [rows_height(name(list(each), 3)) for each in chosen]
     axes = panels(ax, len(outputs), height=max(*heights, 1.2))
     several = poly.n_outputs > 1 or poly.link != "identity"
     for panel, k, sizes in zip(axes, outputs, chosen, strict=True):
@@ -109,7 +109,7 @@ def _largest(sizes: dict[Bar, float], n: int) -> dict[Bar, float]:
 
 def _draw(axes: Axes, sizes: dict[Bar, float], name: Naming[Bar], *, own: bool) -> None:
     axes.barh(np.arange(len(sizes)), list(sizes.values()), color=BLUE, height=0.72)
-    labels, letters = fit_rows(axes, len(sizes), lambda lines: name([*sizes], lines), own=own)
+    labels, letters = fit_rows(axes, len(sizes), lambda lines: name(list(sizes), lines), own=own)
     name_rows(axes, labels, letters)
     tidy(axes)
     axes.set_xlim(left=0.0)
