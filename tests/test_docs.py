@@ -239,6 +239,20 @@ def test_every_picture_of_the_gallery_is_there_and_small(gallery):
     assert max(path.stat().st_size for path in made) <= gallery.LARGEST
 
 
+def test_the_recording_of_the_report_moves_loops_and_is_small():
+    """A few seconds, made by docs/make_recording.py."""
+    from PIL import Image
+
+    file = DOCS / "images" / "what-if.gif"
+    assert file.stat().st_size < 1_500_000
+    with Image.open(file) as movie:
+        frames = list(range(movie.n_frames))
+        times = [movie.info["duration"] for frame in frames if movie.seek(frame) is None]
+        assert movie.info["loop"] == 0
+    assert len(frames) > 20
+    assert 4_000 < sum(times) < 8_000
+
+
 def test_every_picture_says_in_words_what_it_shows():
     assert [image for page in PAGES for words, image in images_of(page) if len(words) < 10] == []
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import nn2poly as n2p
 from nn2poly import plots
@@ -27,6 +29,10 @@ def labels(axes):
 def whiskers(axes):
     (bars,) = axes.containers[1].lines[2]
     return np.array([(end[0] - begin[0]) / 2 for begin, end in bars.get_segments()])
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_bars_are_the_largest_absolute_coefficients_in_order(poly):
@@ -50,7 +56,7 @@ def test_colours_and_signs_tell_positive_from_negative():
     axes = plots.importance(poly)
     assert [to_hex(bar.get_facecolor()).upper() for bar in axes.patches] == [NEGATIVE, POSITIVE]
     assert [text.get_text() for text in axes.texts] == ["−", "+"]
-    assert {t.get_text() for t in axes.get_legend().get_texts()} == {"positive", "negative"}
+    assert legend(axes.figure) == ["positive", "negative"]
 
 
 def test_the_intercept_takes_part_only_when_asked(poly):
@@ -154,7 +160,7 @@ def test_an_ensemble_gives_means_and_sample_standard_deviations(ensemble):
     axes = plots.importance(ensemble, 10)
     np.testing.assert_allclose(widths(axes), np.abs(mean[order]))
     np.testing.assert_allclose(whiskers(axes), deviation[order])
-    assert axes.get_legend().get_title().get_text() == "mean of 5 networks"
+    assert legend(axes.figure)[-1] == "mean ± SD of 5 networks"
     assert axes.get_xlabel().startswith("absolute coefficient")
 
 
@@ -165,6 +171,20 @@ def test_members_in_other_coordinates_and_orders_are_the_same_polynomials(ensemb
     low = n2p.Polynomial([[0.0], [1.0]], 1, ["t"])
     high = n2p.Polynomial([[0.0], [3.0], [5.0]], 2, ["t"])
     np.testing.assert_allclose(widths(plots.importance([low, high])), [2.5, 2.0])
+
+
+def test_the_legend_touches_neither_bars_nor_titles(seven):
+    """Neither in a figure of its own nor on given Axes."""
+    given = Figure(figsize=(3.5, 2.5), layout="constrained").add_subplot()
+    for axes in (np.ravel(plots.importance([seven, seven], 6))[0], given):
+        if axes is given:
+            plots.importance(seven, 6, output=0, ax=given)
+        axes.figure.draw_without_rendering()
+        marks = axes.get_legend() or axes.figure.legends[0]
+        box = marks.get_window_extent()
+        others = [*axes.patches, *axes.findobj(lambda a: isinstance(a, Text) and a.get_text())]
+        others = [each for each in others if each not in marks.get_texts()]
+        assert not any(box.overlaps(each.get_window_extent()) for each in others)
 
 
 def test_one_member_has_no_whiskers(poly):

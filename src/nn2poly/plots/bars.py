@@ -22,9 +22,11 @@ from nn2poly.plots.column_terms import has_factors
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import output_label, term_labels
 from nn2poly.plots.layout import (
+    TICKS,
     Panels,
     describe,
     fit_rows,
+    is_new,
     name_rows,
     panels,
     result,
@@ -38,8 +40,8 @@ from nn2poly.plots.units import chosen_outputs
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Rows that the legend takes, and where it begins, as a share of the longest; its inches (taste).
-LEGEND_ROWS, LEGEND_FROM, LEGEND_HEIGHT = 3, 0.55, 0.5
+# Inches of the line above a figure that explains its colours.
+LEGEND_HEIGHT = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ def importance(
         polynomial lacks counts as zero. All are put in the coordinates of the first. Of a
         formula with regions the bars are those of its columns, by `explain.importance`: how
         far the outputs move with each, whatever the region. This needs X. Where columns have
-        levels, the terms of all levels of a factor are one bar, ``job`` or ``age · job``:
+        levels, the terms of all levels of a factor are one bar, ``job`` or ``age × job``:
         what single levels do is a matter of how they are coded.
     n
         How many terms; those that do not matter at all are left out.
@@ -118,11 +120,11 @@ def importance(
     outputs = chosen_outputs(output, sizes.poly.output_names)
     chosen = [_largest(sizes, k, count) for k in outputs]
     heights = [rows_height(_names(sizes, places)) for places in chosen]
-    crowded = _crowded(sizes, chosen[0], outputs[0])
-    axes = panels(ax, len(outputs), height=max(*heights, 1.2) + LEGEND_HEIGHT * crowded)
+    axes = panels(ax, len(outputs), height=max(*heights, 1.2) + LEGEND_HEIGHT / len(outputs))
     for panel, k, places in zip(axes, outputs, chosen, strict=True):
         _draw(panel, sizes, k, places, own=ax is None)
-    _explain(axes[0], sizes, sizes.values[chosen[0], outputs[0]], crowded=crowded, own=ax is None)
+    shown = [sizes.values[places, k] for k, places in zip(outputs, chosen, strict=True)]
+    _explain(axes[0], np.concatenate(shown), sizes.members)
     warn_below(axes, *(poly if isinstance(poly, Sequence) else [poly]))
     return result(axes)
 
@@ -179,6 +181,7 @@ def _draw(axes: Axes, sizes: Sizes, output: int, places: IntArray, *, own: bool)
     tidy(axes)
     axes.set_xlim(left=0.0)
     axes.margins(x=0.08)
+    axes.locator_params(axis="x", nbins=TICKS)
     several = sizes.poly.n_outputs > 1 or sizes.poly.link != "identity"
     title = output_label(sizes.poly, output) if several else ""
     describe(axes, x=sizes.text, title=title)
@@ -201,31 +204,26 @@ def _sign(axes: Axes, values: FloatArray, spread: float | FloatArray) -> None:
         )
 
 
-def _crowded(sizes: Sizes, places: IntArray, output: int) -> bool:
-    """Tell whether the lowest bars reach into the corner of the legend."""
-    ends = np.abs(sizes.values[places, output])
-    if sizes.deviation is not None:
-        ends = ends + sizes.deviation[places, output]
-    lowest = ends[-LEGEND_ROWS:].max(initial=0.0)
-    return bool(lowest > LEGEND_FROM * ends.max(initial=0.0))
-
-
-def _explain(axes: Axes, sizes: Sizes, values: FloatArray, *, crowded: bool, own: bool) -> None:
-    """Tell what the colours are: in the corner that descending bars leave free, or outside it."""
+def _explain(axes: Axes, values: FloatArray, members: int) -> None:
+    """Tell above the bars what their colours and whiskers are."""
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     marks = {"positive": (POSITIVE, values >= 0), "negative": (NEGATIVE, values < 0)}
-    handles = [Patch(color=c, label=text) for text, (c, here) in marks.items() if here.any()]
+    handles: list[Any] = [
+        Patch(color=c, label=text) for text, (c, here) in marks.items() if here.any()
+    ]
     if not handles:
         return
-    title = f"mean of {sizes.members} networks" if sizes.members > 1 else None
-    place: Any = {"loc": "lower right"}
-    if crowded and own:
-        bottom, top = axes.get_ylim()
-        inches = axes.bbox.height / axes.figure.dpi
-        share = LEGEND_HEIGHT / max(inches - LEGEND_HEIGHT, LEGEND_HEIGHT)
-        axes.set_ylim(bottom + share * (bottom - top), top)
-    elif crowded:
-        # Given Axes cannot grow.
-        place |= {"bbox_to_anchor": (1.0, 1.0), "ncols": 2, "borderaxespad": 0.1}
-    axes.legend(handles=handles, handlelength=1.0, handleheight=0.8, title=title, **place)
+    if members > 1:
+        whisker = Line2D([], [], color=BLACK, linewidth=0.8, marker="|", markersize=4)
+        whisker.set_label(f"mean ± SD of {members} networks")
+        handles.append(whisker)
+    look: Any = {"handlelength": 1.0, "handleheight": 0.8, "columnspacing": 1.2, "borderpad": 0.1}
+    look |= {"handles": handles, "ncols": len(handles)}
+    if is_new(axes):
+        axes.figure.legend(loc="outside upper right", **look)
+    else:
+        # A title of given Axes moves up by the line.
+        axes.set_title(axes.get_title(loc="left"), loc="left", pad=72 * LEGEND_HEIGHT)
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, **look)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.plots.column_terms import group_sizes
+from nn2poly.plots.column_terms import Group, column_names, group_sizes
 from nn2poly.plots.column_values import column_moves
 from nn2poly.plots.footnotes import warn_below
-from nn2poly.plots.labels import axis_labels, output_label
+from nn2poly.plots.labels import axis_labels, output_label, term_labels
 from nn2poly.plots.layout import (
+    TICKS,
     Panels,
     describe,
     fit_rows,
@@ -29,6 +32,10 @@ from nn2poly.plots.units import chosen_outputs, read_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Bar = TypeVar("Bar", str, Group)
+# From what some bars stand for to their names, in a number of lines.
+Naming = Callable[[list[Bar], int], list[str]]
 
 
 def draw_columns(
@@ -51,7 +58,7 @@ def draw_columns(
         )
     moves = column_moves(poly, X, remedy="pass X=…, the rows over which outputs move")
     text = "standard deviation of what\nmoves with the column, over X"
-    return _draw_all(poly, moves, n, output, text, ax)
+    return _draw_all(poly, moves, _name_columns, n, output, text, ax)
 
 
 def draw_groups(
@@ -60,38 +67,52 @@ def draw_groups(
     """Draw the n groups of terms that matter most, all levels of a factor as one."""
     sizes, text = group_sizes(poly, None if X is None else read_rows(poly, X))
     if intercept and poly.terms.ends[1]:
-        sizes["intercept"] = np.abs(poly.coefficients[0])
-    return _draw_all(poly, sizes, n, output, text, ax)
+        sizes[()] = np.abs(poly.coefficients[0])
+    columns = column_names(poly)
+
+    def name(groups: list[Group], lines: int) -> list[str]:
+        return term_labels(groups, columns, lines=lines)
+
+    return _draw_all(poly, sizes, name, n, output, text, ax)
+
+
+def _name_columns(names: list[str], lines: int) -> list[str]:
+    return axis_labels(names, lines=lines)
 
 
 def _draw_all(
-    poly: Explicit, moves: dict[str, Any], n: int, output: int | str | None, text: str, ax: Any
+    poly: Explicit,
+    moves: dict[Bar, FloatArray],
+    name: Naming[Bar],
+    n: int,
+    output: int | str | None,
+    text: str,
+    ax: Any,
 ) -> Axes | Panels:
     """Draw one panel for each output."""
     outputs = chosen_outputs(output, poly.output_names)
-    chosen = [_largest({name: float(v[k]) for name, v in moves.items()}, n) for k in outputs]
-    heights = [rows_height(axis_labels([*sizes], lines=3)) for sizes in chosen]
+    chosen = [_largest({bar: float(v[k]) for bar, v in moves.items()}, n) for k in outputs]
+    heights = [rows_height(name(list(each), 3)) for each in chosen]
     axes = panels(ax, len(outputs), height=max(*heights, 1.2))
     several = poly.n_outputs > 1 or poly.link != "identity"
     for panel, k, sizes in zip(axes, outputs, chosen, strict=True):
-        _draw(panel, sizes, own=ax is None)
+        _draw(panel, sizes, name, own=ax is None)
         describe(panel, x=text, title=output_label(poly, k) if several else "")
     warn_below(axes, poly)
     return result(axes)
 
 
-def _largest(sizes: dict[str, float], n: int) -> dict[str, float]:
-    kept = sorted(sizes, key=lambda name: -sizes[name])[:n]
-    return {name: sizes[name] for name in kept if sizes[name] > 0.0}
+def _largest(sizes: dict[Bar, float], n: int) -> dict[Bar, float]:
+    kept = sorted(sizes, key=lambda bar: -sizes[bar])[:n]
+    return {bar: sizes[bar] for bar in kept if sizes[bar] > 0.0}
 
 
-def _draw(axes: Axes, sizes: dict[str, float], *, own: bool) -> None:
+def _draw(axes: Axes, sizes: dict[Bar, float], name: Naming[Bar], *, own: bool) -> None:
     axes.barh(np.arange(len(sizes)), list(sizes.values()), color=BLUE, height=0.72)
-    labels, letters = fit_rows(
-        axes, len(sizes), lambda lines: axis_labels([*sizes], lines=lines), own=own
-    )
+    labels, letters = fit_rows(axes, len(sizes), lambda lines: name(list(sizes), lines), own=own)
     name_rows(axes, labels, letters)
     tidy(axes)
     axes.set_xlim(left=0.0)
+    axes.locator_params(axis="x", nbins=TICKS)
     if not sizes:
         say(axes, "no column moves the output")

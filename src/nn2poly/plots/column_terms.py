@@ -36,24 +36,8 @@ def column_terms(poly: Polynomial) -> dict[Group, IntArray]:
     column_of = poly.inputs.column_of.tolist()
     found: dict[Group, list[int]] = {}
     for place, term in enumerate(poly.terms):
-        found.setdefault(tuple(column_of[j] for j in term), []).append(place)
+        found.setdefault(tuple(sorted(column_of[j] for j in term)), []).append(place)
     return {group: np.array(places) for group, places in found.items()}
-
-
-def group_name(poly: Polynomial, group: Group) -> str:
-    """Name the columns of a group of terms: ``age · job``.
-
-    Examples
-    --------
-    >>> group_name(Polynomial([[0.0], [1.0], [2.0]], 2, ["t"]), (0, 0))
-    't²'
-    """
-    names = [poly.inputs.columns[number].name for number in group]
-    parts = []
-    for name in dict.fromkeys(names):
-        power = names.count(name)
-        parts.append(name if power == 1 else name + str(power).translate(SUPERSCRIPTS))
-    return " · ".join(parts)
 
 
 def column_value(poly: Polynomial, number: int, row: FloatArray) -> float:
@@ -62,11 +46,13 @@ def column_value(poly: Polynomial, number: int, row: FloatArray) -> float:
     return float(row[places].argmax()) if len(places) > 1 else float(row[places[0]])
 
 
-SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+def column_names(poly: Polynomial) -> list[str]:
+    """Name the columns, whose numbers a group of terms has."""
+    return [column.name for column in poly.inputs.columns]
 
 
-def group_sizes(poly: Polynomial, rows: FloatArray | None) -> tuple[dict[str, FloatArray], str]:
-    """Measure what each group of terms adds: sizes (n_outputs,) by name, and what they are.
+def group_sizes(poly: Polynomial, rows: FloatArray | None) -> tuple[dict[Group, FloatArray], str]:
+    """Measure what each group of terms adds: sizes (n_outputs,), and what they are.
 
     Over rows (n, p) it is the standard deviation of the sum. Without rows each level brings what
     the conversion knows of its term, and squares are added.
@@ -75,12 +61,12 @@ def group_sizes(poly: Polynomial, rows: FloatArray | None) -> tuple[dict[str, Fl
     if rows is None:
         found = ranking(poly, None)
         sizes = {g: np.linalg.norm(found.sizes[p], axis=0) for g, p in groups.items()}
-        text = f"{found.measure}, levels together\n{found.where}"
+        text = f"{found.measure},\nlevels together, {found.where}"
     else:
         few = thin(rows, MAX_ROWS)
         sizes = {g: _deviation(poly, p, few) for g, p in groups.items()}
         text = "standard deviation of the contribution,\nlevels together, over X"
-    return {group_name(poly, group): size for group, size in sizes.items()}, text
+    return sizes, text
 
 
 def _deviation(poly: Polynomial, places: IntArray, rows: FloatArray) -> FloatArray:

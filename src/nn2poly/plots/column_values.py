@@ -102,7 +102,7 @@ def value_labels(
 ) -> list[str]:
     """Name columns with their values, in words if they have levels: ``weather = rain``."""
     labels = axis_labels(names, WIDTH, lines)
-    texts = [_value_text(poly, name, value) for name, value in zip(names, values, strict=True)]
+    texts = [value_text(poly, name, value) for name, value in zip(names, values, strict=True)]
     return [
         with_value(label, wrap(text, WIDTH - 3, 1), lines)
         for label, text in zip(labels, texts, strict=True)
@@ -123,7 +123,8 @@ def with_value(label: str, value: str, lines: int) -> str:
     return label if lines < 2 else f"{label}\n{text.strip()}"
 
 
-def _value_text(poly: Explicit, name: str, value: float) -> str:
+def value_text(poly: Explicit, name: str, value: float) -> str:
+    """Write the value of a column: a number, or the name of its level."""
     names = [column.name for column in poly.inputs.columns]
     place = names.index(name) if name in names else None
     if place is None or poly.inputs.columns[place].kind == "number":
@@ -133,4 +134,5 @@ def _value_text(poly: Explicit, name: str, value: float) -> str:
         return levels[int(value)]
     (feature,) = poly.inputs.places[place]
     low, high = (float(end[feature]) for end in poly.inputs.ends())
-    return {low: levels[0], high: levels[1]}.get(value, number(value))
+    # A yes/no of other numbers than 0 and 1 is named by them.
+    return {low: levels[0], high: levels[1]}.get(value, number(value)).replace("-", "−")

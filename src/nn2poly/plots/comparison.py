@@ -85,9 +85,10 @@ def diagonal(
     truth = network.predict(rows).reshape(len(rows), -1)
     guess = poly.outputs_by_order(rows)[-1]
     outside = poly.count_outside(rows)
-    side = 3.2 if len(outputs) == 1 else 2.4 if len(outputs) < 4 else 1.9
-    axes = panels(ax, len(outputs), columns=4 if len(outputs) > 3 else 3, height=side)
-    names = axis_labels(poly.output_names, 30, 1)
+    many = len(outputs) > 3
+    side = 3.2 if len(outputs) == 1 else 1.9 if many else 2.4
+    axes = panels(ax, len(outputs), columns=4 if many else 3, height=side)
+    names = axis_labels(poly.output_names, 18 if many else 30, 2 if many else 1)
     for panel, k in zip(axes, outputs, strict=True):
         _draw(panel, truth[:, k], guess[:, k], outside)
         name = names[k] if len(names) > 1 else ""

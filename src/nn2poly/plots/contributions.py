@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,14 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import frame_columns, read_array
-from nn2poly.plots.column_terms import column_terms, column_value, group_name, has_factors
-from nn2poly.plots.column_values import goes_by_column, players, value_labels, with_value
+from nn2poly.plots.column_terms import column_names, column_terms, column_value, has_factors
+from nn2poly.plots.column_values import (
+    goes_by_column,
+    players,
+    value_labels,
+    value_text,
+    with_value,
+)
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import WIDTH, number, output_label, term_labels, wrap
 from nn2poly.plots.layout import describe, fit_rows, name_rows, panels, rows_height, tidy
@@ -31,6 +37,8 @@ if TYPE_CHECKING:
 
 # Steps that are shown so that what is left is not the largest: a page (taste).
 MOST_STEPS = 30
+# Letters and lines of a region's rule; inches of a line (taste).
+TITLE, TITLE_HEIGHT = (34, 6), 0.14
 
 
 @styled
@@ -99,7 +107,8 @@ def waterfall(
         others = [plural(len(left), f"other {steps.unit}")] if len(left) else []
         return [steps.begin, *steps.names(places.tolist(), lines), *others, "prediction"]
 
-    axes = panels(ax, height=max(rows_height(make(3)), 1.4) + 0.25 * bool(steps.title))[0]
+    above = TITLE_HEIGHT * (1 + steps.title.count("\n")) * bool(steps.title)
+    axes = panels(ax, height=max(rows_height(make(3)), 1.4) + above)[0]
     _draw_steps(axes, steps.start, [*steps.values[places].tolist(), *rest])
     labels, letters = fit_rows(axes, len(places) + len(rest) + 2, make, own=ax is None)
     name_rows(axes, labels, letters)
@@ -141,7 +150,8 @@ def _term_steps(formula: Explicit, row: FloatArray, output: int) -> _Steps:
     """Give the terms of the polynomial that holds at a row (p,)."""
     if isinstance(formula, PiecewisePolynomial):
         region = formula.at(row)
-        poly, title = region.polynomial, wrap(f"region {region.number}: {region.rule}", 58, 2)
+        rule = f"region {region.number}: {region.rule}".replace(" -", " −")
+        poly, title = region.polynomial, wrap(rule, *TITLE)
     else:
         poly, title = formula, ""
     values = _contributions(poly, row[None], output)[0]
@@ -151,7 +161,9 @@ def _term_steps(formula: Explicit, row: FloatArray, output: int) -> _Steps:
     return _Steps(
         float(values[constant].sum()),
         np.where(constant, 0.0, values),
-        lambda places, lines: _names_at(poly, [poly.terms[i] for i in places], row, lines),
+        lambda places, lines: _names_with(
+            [poly.terms[i] for i in places], poly.feature_names, lambda j: number(row[j]), lines
+        ),
         "intercept",
         "term",
         title,
@@ -162,16 +174,15 @@ def _group_steps(poly: Polynomial, row: FloatArray, values: FloatArray, title: s
     """Put the contributions (n_terms,) of all levels of a factor together."""
     groups = column_terms(poly)
     start = float(values[groups.pop((), np.zeros(0, dtype=np.intp))].sum())
-    keys = list(groups)
+    keys, columns = list(groups), column_names(poly)
+
+    def value(column: int) -> str:
+        return wrap(
+            value_text(poly, columns[column], column_value(poly, column, row)), WIDTH - 3, 1
+        )
 
     def names(places: list[int], lines: int) -> list[str]:
-        chosen = [keys[place] for place in places]
-        return [
-            value_labels(poly, [group_name(poly, g)], [column_value(poly, g[0], row)], lines)[0]
-            if len(g) == 1
-            else wrap(group_name(poly, g), WIDTH, lines)
-            for g in chosen
-        ]
+        return _names_with([keys[place] for place in places], columns, value, lines)
 
     sums = np.array([float(values[places].sum()) for places in groups.values()])
     return _Steps(start, sums, names, "intercept", "term", title)
@@ -232,13 +243,13 @@ def _contributions(poly: Polynomial, rows: FloatArray, output: int) -> FloatArra
     return result
 
 
-def _names_at(
-    poly: Polynomial, terms: list[tuple[int, ...]], row: FloatArray, lines: int
+def _names_with(
+    terms: list[tuple[int, ...]], names: Sequence[str], value: Callable[[int], str], lines: int
 ) -> list[str]:
-    """Name terms; one of a single feature with its value, when the line holds it."""
-    labels = term_labels(terms, poly.feature_names, lines=lines)
+    """Name terms; one of a single feature, or column, with its value in words."""
+    labels = term_labels(terms, names, lines=lines)
     return [
-        with_value(label, number(row[term[0]]), lines) if len(term) == 1 else label
+        with_value(label, value(term[0]), lines) if len(term) == 1 else label
         for label, term in zip(labels, terms, strict=True)
     ]
 

@@ -14,11 +14,13 @@ from nn2poly.formula.borders import both_sides, thresholds
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
-from nn2poly.inputs import frame_columns, read_either
+from nn2poly.inputs import Column, frame_columns, read_either
 from nn2poly.plots.footnotes import warn_below
-from nn2poly.plots.labels import output_label, wrap
+from nn2poly.plots.labels import number, output_label, wrap
 from nn2poly.plots.layout import (
     DENSITY_TO,
+    ONE_COLUMN,
+    TWO_COLUMNS,
     Panels,
     density,
     describe,
@@ -27,20 +29,31 @@ from nn2poly.plots.layout import (
     result,
     tidy,
 )
-from nn2poly.plots.level_effects import draw_levels, draw_shares, effect_places, most_important
+from nn2poly.plots.level_effects import (
+    draw_levels,
+    draw_shares,
+    effect_places,
+    most_important,
+    upright_height,
+)
 from nn2poly.plots.network_curves import POINTS as NETWORK_POINTS
 from nn2poly.plots.network_curves import Compared, compare, draw_network, name_curves
-from nn2poly.plots.ranges import average_at, others_text, span
+from nn2poly.plots.ranges import average_at, few_values, others_text, span
 from nn2poly.plots.style import BLUE, GREEN, PALE, styled
 from nn2poly.plots.units import read_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Points of a curve; up to so many values a feature gets a dot at each; panels side by side (taste).
-POINTS, FEW_VALUES, COLUMNS = 200, 10, 3
+# Points of a curve, panels side by side, inches of a panel (taste).
+POINTS, COLUMNS, HEIGHT = 200, 3, 2.4
 # Share of the range that is left free around dots (taste).
 DOT_MARGIN = 0.08
+# Share of the range from which on a flat end of a curve is seen (taste).
+FLAT = 0.02
+# Inches that numbers and names take from the width of a panel, about.
+BESIDE = 0.3
+Shown = tuple[tuple[int, ...], Column | None]
 
 
 @styled
@@ -116,7 +129,7 @@ def effects(
     chosen = [effect_places(each, checked) for each in drawn]
     if not chosen:
         raise InvalidInputError("There is no feature to draw.", where="feature", found="none")
-    axes = panels(ax, len(chosen), columns=COLUMNS, height=2.4)
+    axes = panels(ax, len(chosen), columns=COLUMNS, height=_height(checked, chosen, rows))
     for panel, (places, column) in zip(axes, chosen, strict=True):
         if column is None:
             _draw_effect(panel, checked, places[0], k, rows, compared, scale)
@@ -125,12 +138,24 @@ def effects(
     _share_heights(axes, 0.0 if rows is None else DENSITY_TO)
     if rows is not None:
         for panel, (places, column) in zip(axes, chosen, strict=True):
-            _draw_rows(panel, checked, places, rows, levels=column is not None)
+            _draw_rows(panel, checked, places, rows, column)
     _describe(axes, checked, k, others_text(rows), scale)
     if compared is not None:
         name_curves(axes[min(len(axes), COLUMNS) - 1])
     warn_below(axes, checked)
     return result(axes)
+
+
+def _height(poly: Explicit, chosen: Sequence[Shown], rows: FloatArray | None) -> float:
+    """Give the inches of a panel: names of levels that stand upright make their row taller."""
+    side = min(len(chosen), COLUMNS)
+    width = (ONE_COLUMN if side == 1 else TWO_COLUMNS / side) - BESIDE
+    extra = [
+        0.0 if column is None else upright_height(poly, column, places, rows, width)
+        for places, column in chosen
+    ]
+    tallest = [max(extra[i : i + side]) for i in range(0, len(extra), side)]
+    return HEIGHT + sum(tallest) / len(tallest)
 
 
 def _read(poly: Explicit, X: Any, compared: Compared | None) -> FloatArray:
@@ -149,11 +174,11 @@ def _share_heights(axes: list[Axes], below: float) -> None:
 
 
 def _draw_rows(
-    axes: Axes, poly: Explicit, places: tuple[int, ...], rows: FloatArray, *, levels: bool
+    axes: Axes, poly: Explicit, places: tuple[int, ...], rows: FloatArray, column: Column | None
 ) -> None:
     """Draw where the data are, at the bottom."""
-    if levels:
-        draw_shares(axes, poly, places, rows)
+    if column is not None:
+        draw_shares(axes, poly, column, places, rows)
     else:
         _draw_density(axes, rows[:, places[0]])
 
@@ -195,8 +220,7 @@ def _draw_effect(
     low, high = span(poly, feature, rows)
     cuts = thresholds(poly.tree, int(poly.inputs.column_of[feature]))
     grid = both_sides(np.linspace(low, high, POINTS), cuts)
-    values = None if rows is None else np.unique(rows[:, feature])
-    few = values if values is not None and len(values) <= FEW_VALUES else None
+    few = None if rows is None else few_values(rows[:, feature])
     # Between the values of a category the curve means nothing.
     style = "-" if few is None else ":"
     curve = average_at(poly, rows, (feature,), (grid,), kind)[:, output]
@@ -213,8 +237,21 @@ def _draw_effect(
         asked = np.linspace(low, high, NETWORK_POINTS) if few is None else few
         draw_network(axes, compared, feature, output, asked, few=few is not None)
     _shade_unseen(axes, poly, feature, low, high)
-    axes.set_xlabel(wrap(poly.feature_names[feature], 30, 3))
-    axes.locator_params(axis="x", nbins=5)
+    held = _held_text(poly, feature, low, high) if few is None else ""
+    axes.set_xlabel(wrap(poly.feature_names[feature], 30, 3) + held)
+    if few is not None:
+        axes.set_xticks(few, [number(value) for value in few])
+    else:
+        axes.locator_params(axis="x", nbins=5)
+
+
+def _held_text(poly: Explicit, feature: int, low: float, high: float) -> str:
+    """Say where the formula holds a feature, if the curve is flat there."""
+    function = poly.inputs.coordinates[feature].function
+    beyond = max(function.low - low, high - function.high)
+    if not function.is_bounded or beyond <= FLAT * (high - low):
+        return ""
+    return f"\nheld within {number(function.low)} … {number(function.high)}"
 
 
 def _draw_curve(

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ONE_COLUMN, TWO_COLUMNS = 3.5, 7.0
 LINE_HEIGHT, ROW_GAP = 0.125, 0.07
 LEADING = 1.2
+# Ticks of an axis that half a column has room for (taste).
+TICKS = 5
 # Share of the Axes for a density (taste).
 DENSITY_TO = 0.18
 # Text that exists before a plot does has the user's settings; names are escaped for these.
@@ -165,10 +167,14 @@ def as_text(axes: Axes) -> None:
 
 
 def describe(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
-    """Write labels and title in small type: those of given Axes have a size of their own."""
-    axes.set_xlabel(x, fontsize=TEXT_SIZE, **ESCAPED)
-    axes.set_ylabel(y, fontsize=TEXT_SIZE, **ESCAPED)
-    axes.set_title(title, fontsize=TEXT_SIZE, loc="left", **ESCAPED)
+    """Write labels and title in small type, broken at the edge of the figure.
+
+    The type of given Axes has a size of its own.
+    """
+    look: Any = {"fontsize": TEXT_SIZE, "wrap": True, **ESCAPED}
+    axes.set_xlabel(x, **look)
+    axes.set_ylabel(y, **look)
+    axes.set_title(title, loc="left", **look)
 
 
 def tidy(axes: Axes, *, left: bool = True) -> None:

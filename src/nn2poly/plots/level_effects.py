@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.dependence import average_answers
 from nn2poly.explain.levels import level_averages
@@ -77,23 +78,49 @@ def draw_levels(
 
     Grey are levels that the conversion did not see.
     """
-    shown = need_rows(column, rows)
+    given = need_rows(column, rows)
     features, (low, high) = list(places), poly.inputs.ends()
-    settings = np.where(np.eye(len(features), dtype=bool), high[features], low[features])
+    levels = shown_levels(poly, column, places, given)
+    on = np.eye(len(features), dtype=bool)[levels]
+    settings = np.where(on, high[features], low[features])
     if kind == "raw":
-        averages = level_averages(poly, shown, places, low[features], high[features])
+        averages = level_averages(poly, given, places, low[features], high[features])[levels]
     else:
-        averages = average_answers(poly, shown, features, settings, kind)
-    x = np.arange(float(len(features)))
+        averages = average_answers(poly, given, features, settings, kind)
+    x = np.arange(float(len(levels)))
     axes.plot(x, averages[:, output], "o", color=BLUE, markersize=4, clip_on=False)
     if compared is not None:
         draw_rings(axes, x, compared.average_at(places, settings)[:, output])
-    axes.set_xlim(-0.5, len(features) - 0.5)
-    for level, seen in enumerate(column.ranges or ()):
-        if seen == (low[features[level]],) * 2:
-            axes.axvspan(level - 0.5, level + 0.5, color=PALE, alpha=0.6, linewidth=0, zorder=0)
+    axes.set_xlim(-0.5, len(levels) - 0.5)
+    for place in np.flatnonzero(~_seen(poly, column, places)[levels]).tolist():
+        axes.axvspan(place - 0.5, place + 0.5, color=PALE, alpha=0.6, linewidth=0, zorder=0)
     axes.set_xlabel(wrap(column.name, 30, 3))
-    _name_levels(axes, column.levels)
+    _name_levels(axes, [column.levels[level] for level in levels])
+
+
+def shown_levels(
+    poly: Explicit, column: Column, places: tuple[int, ...], rows: FloatArray | None
+) -> list[int]:
+    """List the levels that some row has, or that the conversion saw: of others nothing is known."""
+    known = _seen(poly, column, places)
+    if rows is not None:
+        known = known | _marks(poly, places, rows).any(axis=0)
+    return np.flatnonzero(known).tolist() or list(range(len(places)))
+
+
+def _seen(poly: Explicit, column: Column, places: tuple[int, ...]) -> BoolArray:
+    """Tell which levels (width,) the conversion saw; all, where it is not known."""
+    if column.ranges is None:
+        return np.ones(len(places), dtype=np.bool_)
+    off = poly.inputs.ends()[0][list(places)]
+    ends = zip(column.ranges, off, strict=True)
+    return np.array([range_ != (low, low) for range_, low in ends], dtype=np.bool_)
+
+
+def _marks(poly: Explicit, places: tuple[int, ...], rows: FloatArray) -> BoolArray:
+    """Mark the level of each row: array (n, width)."""
+    found: BoolArray = rows[:, list(places)] == poly.inputs.ends()[1][list(places)]
+    return found
 
 
 def need_rows(column: Column, rows: FloatArray | None) -> FloatArray:
@@ -109,10 +136,11 @@ def need_rows(column: Column, rows: FloatArray | None) -> FloatArray:
     )
 
 
-def draw_shares(axes: Axes, poly: Explicit, places: tuple[int, ...], rows: FloatArray) -> None:
+def draw_shares(
+    axes: Axes, poly: Explicit, column: Column, places: tuple[int, ...], rows: FloatArray
+) -> None:
     """Draw how many rows have each level, at the bottom, the largest as tall as a density."""
-    features = list(places)
-    shares = (rows[:, features] == poly.inputs.ends()[1][features]).mean(axis=0)
+    shares = _marks(poly, places, rows).mean(axis=0)[shown_levels(poly, column, places, rows)]
     heights = (DENSITY_TO - 0.04) * shares / max(float(shares.max()), 1e-300)
     axes.bar(
         np.arange(len(shares)), heights, width=0.6, color=GREEN, alpha=0.6, linewidth=0,
@@ -120,11 +148,28 @@ def draw_shares(axes: Axes, poly: Explicit, places: tuple[int, ...], rows: Float
     )  # fmt: skip
 
 
-def _name_levels(axes: Axes, levels: tuple[str, ...]) -> None:
+def upright_height(
+    poly: Explicit,
+    column: Column,
+    places: tuple[int, ...],
+    rows: FloatArray | None,
+    width: float,
+) -> float:
+    """Give the inches that the names of levels take below an axis of some width, if upright."""
+    levels = shown_levels(poly, column, places, rows)
+    names = axis_labels([column.levels[level] for level in levels], NAME_WIDTH, 1)
+    return max(map(len, names)) * LETTER if _are_upright(names, width) else 0.0
+
+
+def _are_upright(names: Sequence[str], width: float) -> bool:
+    return max(map(len, names)) * LETTER > width / len(names)
+
+
+def _name_levels(axes: Axes, levels: Sequence[str]) -> None:
     """Write the levels side by side, or upright where that is too narrow."""
     names = axis_labels(levels, NAME_WIDTH, 1)
-    each = float(axes.bbox.width) / axes.figure.dpi / len(names)
-    upright = max(map(len, names)) * LETTER > each
+    width = float(axes.bbox.width) / axes.figure.dpi
+    each, upright = width / len(names), _are_upright(names, width)
     size = float(np.clip(SMALL_SIZE * each / LINE, TINY_SIZE, SMALL_SIZE))
     axes.set_xticks(range(len(names)), names, fontsize=size, rotation=90 if upright else 0)
     axes.tick_params(axis="x", length=0)

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nn2poly.arguments import check_count
-from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import output_index
-from nn2poly.plots.column_terms import has_factors
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import axis_labels, number, output_label
 from nn2poly.plots.layout import as_text, describe, name_rows, panels, say
-from nn2poly.plots.style import BLACK, PALE, SMALL_SIZE, TINY_SIZE, diverging, sign_color, styled
+from nn2poly.plots.style import (
+    BLACK,
+    GREY,
+    PALE,
+    SMALL_SIZE,
+    TINY_SIZE,
+    diverging,
+    greys,
+    sign_color,
+    styled,
+)
 from nn2poly.plots.units import in_units
 
 if TYPE_CHECKING:
@@ -25,6 +35,8 @@ if TYPE_CHECKING:
 # Letters of a name beside a heatmap (taste); inches of a cell that can hold its number, in the
 # type of the figure.
 NAME_WIDTH, READABLE_CELL = 16, 0.27
+# What a title says of products that have no sign.
+GREY_TEXT = "grey: factors, root of the sum of squares over levels"
 
 
 @styled
@@ -40,7 +52,7 @@ def heatmap(
 
     Terms of higher order are not shown: with X (or centred coordinates) the numbers are those
     at the centre of the data. A factor is one column: its products are put together by the root of
-    the sum of their squares, which has no sign.
+    the sum of their squares, which has no sign and is grey.
 
     Parameters
     ----------
@@ -75,17 +87,19 @@ def heatmap(
     """
     scaled, text = in_units(poly, X)
     k = output_index(output, scaled.output_names)
-    matrix, every = _by_column(scaled, pair_matrix(scaled, k))
-    if has_factors(scaled):
-        text += "\nfactors: root of the sum of squares over levels"
-    shown = _strongest(matrix, check_count(n, where="n"))
-    # Each product once: the lower triangle.
-    part = np.ma.masked_array(matrix[np.ix_(shown, shown)])
-    part[np.triu_indices(len(shown), 1)] = np.ma.masked
+    pairs = _by_column(scaled, k)
+    text += f"\n{GREY_TEXT}" if pairs.has_levels.any() else ""
+    shown = _strongest(pairs.products, check_count(n, where="n"))
+    part = _lower(pairs, shown)
     axes = panels(ax, height=3.6 if len(shown) > 3 else 2.6)[0]
     limit = float(np.abs(part).max()) or 1.0
-    image = axes.imshow(part, cmap=diverging(), vmin=-limit, vmax=limit)
-    names = axis_labels([every[i] for i in shown], NAME_WIDTH, 1)
+    signed = ~pairs.unsigned[np.ix_(shown, shown)]
+    image = axes.imshow(
+        np.ma.masked_where(~signed, part), cmap=diverging(), vmin=-limit, vmax=limit
+    )
+    if not signed.all():
+        axes.imshow(np.ma.masked_where(signed, part), cmap=greys(), vmin=0.0, vmax=limit)
+    names = axis_labels([pairs.names[i] for i in shown], NAME_WIDTH, 1)
     _grid(axes, names)
     if _cell(axes, names, own=ax is None) >= READABLE_CELL:
         _write(axes, part, limit)
@@ -107,7 +121,8 @@ def interaction_network(
     """Draw the strongest products of two different features as lines of a network.
 
     The width of a line is the absolute coefficient, relative to the largest one, its colour
-    the sign; the size and colour of a dot are those of the feature's linear coefficient.
+    the sign; the size and colour of a dot are those of the feature's linear coefficient. A factor
+    is one column: its coefficients are put together as in `heatmap`, and are grey.
 
     Parameters
     ----------
@@ -141,19 +156,20 @@ def interaction_network(
     """
     scaled, text = in_units(poly, X)
     k = output_index(output, scaled.output_names)
-    matrix = pair_matrix(scaled, k)
-    edges = _edges(matrix, check_count(n, where="n"))
-    nodes = np.unique(edges) if len(edges) else np.arange(min(scaled.n_features, n))
+    pairs = _by_column(scaled, k)
+    edges = _edges(pairs.products, check_count(n, where="n"))
+    nodes = np.unique(edges) if len(edges) else np.arange(min(len(pairs.names), n))
     axes = panels(ax, height=3.3)[0]
     points = _circle(len(nodes))
-    _lines(axes, matrix, edges, points[np.searchsorted(nodes, edges)])
-    _dots(axes, _linear(scaled, k)[nodes], points)
-    _around(axes, [scaled.feature_names[i] for i in nodes], points)
+    _lines(axes, pairs, edges, points[np.searchsorted(nodes, edges)])
+    _dots(axes, pairs, nodes, points)
+    _around(axes, [pairs.names[i] for i in nodes], points)
     if not len(edges):
         say(axes, "no interactions")
     axes.set_aspect("equal")
     axes.set_axis_off()
     colors = "blue: positive, orange: negative"
+    colors += f"\n{GREY_TEXT}" if pairs.has_levels[nodes].any() else ""
     describe(axes, title=f"{output_label(scaled, k)}: products {text}\n{colors}")
     warn_below([axes], poly)
     return axes
@@ -184,18 +200,60 @@ def pair_matrix(poly: Polynomial, output: int) -> FloatArray:
     return matrix
 
 
-def _by_column(poly: Polynomial, matrix: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
-    """Put the levels of factors together: a matrix of columns, and their names."""
-    if not has_factors(poly):
-        return matrix, poly.feature_names
-    columns, places = poly.inputs.columns, poly.inputs.places
-    found = np.zeros((len(columns), len(columns)))
-    for i, mine in enumerate(places):
-        for k, others in enumerate(places):
-            block = matrix[np.ix_(mine, others)]
-            alone = block.size == 1
-            found[i, k] = block[0, 0] if alone else np.linalg.norm(block) * (i != k)
-    return found, tuple(column.name for column in columns)
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Columns and their products.
+
+    Parameters
+    ----------
+    names
+        Of the columns.
+    products
+        Symmetric array (c, c): coefficients; with a factor the root of the sum of their squares.
+    linear
+        Array (c,): coefficients alone, of a factor the root of the sum of their squares.
+    has_levels
+        Array (c,): marks the factors.
+    """
+
+    names: tuple[str, ...]
+    products: FloatArray
+    linear: FloatArray
+    has_levels: BoolArray
+
+    @property
+    def unsigned(self) -> BoolArray:
+        """Array (c, c): marks the products that have no sign."""
+        found: BoolArray = self.has_levels[:, None] | self.has_levels
+        return found
+
+
+def _by_column(poly: Polynomial, output: int) -> _Pairs:
+    """Put the coefficients of all levels of a factor together."""
+    matrix, linear = pair_matrix(poly, output), _linear(poly, output)
+    columns = poly.inputs.columns
+    has_levels = np.array([column.width > 1 for column in columns])
+    if not has_levels.any():
+        return _Pairs(poly.feature_names, matrix, linear, np.zeros(len(matrix), dtype=np.bool_))
+    starts = [places[0] for places in poly.inputs.places]
+    belongs = np.eye(len(columns))[poly.inputs.column_of]
+    # A level has no product with another of its factor: one of the two is off.
+    together = np.sqrt(belongs.T @ matrix**2 @ belongs) * ~np.diag(has_levels)
+    unsigned = has_levels[:, None] | has_levels
+    return _Pairs(
+        tuple(column.name for column in columns),
+        np.where(unsigned, together, matrix[np.ix_(starts, starts)]),
+        np.where(has_levels, np.sqrt(belongs.T @ linear**2), linear[starts]),
+        has_levels,
+    )
+
+
+def _lower(pairs: _Pairs, shown: list[int]) -> Any:
+    """Give each product of the chosen columns once: the lower triangle, a masked array."""
+    part = np.ma.masked_array(pairs.products[np.ix_(shown, shown)])
+    part[np.triu_indices(len(shown), 1)] = np.ma.masked
+    part[np.diag(pairs.has_levels[shown])] = np.ma.masked
+    return part
 
 
 def _low_degrees(poly: Polynomial) -> Any:
@@ -271,20 +329,26 @@ def _circle(count: int) -> FloatArray:
     return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
-def _lines(axes: Axes, matrix: FloatArray, edges: IntArray, ends: FloatArray) -> None:
-    values = matrix[edges[:, 0], edges[:, 1]]
+def _lines(axes: Axes, pairs: _Pairs, edges: IntArray, ends: FloatArray) -> None:
+    i, j = edges.T
+    values, unsigned = pairs.products[i, j], pairs.unsigned[i, j]
     limit = float(np.abs(values).max(initial=0.0))
-    for value, line in zip(values[::-1], ends[::-1], strict=True):
+    for value, is_grey, line in zip(values[::-1], unsigned[::-1], ends[::-1], strict=True):
         share = abs(float(value)) / limit
+        color = GREY if is_grey else sign_color(value)
         axes.plot(
-            line[:, 0], line[:, 1], color=sign_color(value), linewidth=0.4 + 4 * share,
+            line[:, 0], line[:, 1], color=color, linewidth=0.4 + 4 * share,
             alpha=0.35 + 0.5 * share, solid_capstyle="round", zorder=1,
         )  # fmt: skip
 
 
-def _dots(axes: Axes, values: FloatArray, points: FloatArray) -> None:
+def _dots(axes: Axes, pairs: _Pairs, nodes: IntArray, points: FloatArray) -> None:
+    values = pairs.linear[nodes]
     limit = float(np.abs(values).max(initial=0.0)) or 1.0
-    colors = [sign_color(value) if value else PALE for value in values]
+    colors = [
+        GREY if is_grey else sign_color(value) if value else PALE
+        for value, is_grey in zip(values, pairs.has_levels[nodes], strict=True)
+    ]
     sizes = 12 + 90 * np.abs(values) / limit
     axes.scatter(
         points[:, 0], points[:, 1], s=sizes, c=colors, edgecolors="white", linewidths=0.6, zorder=2

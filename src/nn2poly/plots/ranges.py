@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+import numpy as np
+
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import MixedRowsWarning, OutsideRangeWarning
 from nn2poly.explain.dependence import partial_dependence
@@ -13,6 +15,9 @@ from nn2poly.formula.piecewise import Explicit
 # Without data and without a calibrated range, a feature runs so many scales around its centre:
 # 95 % of a normal one.
 REACH = 2.0
+# Up to so many values, each in several rows, a feature is a category: between them is nothing
+# (taste).
+FEW_VALUES, REPEATED = 10, 2
 
 
 def span(poly: Explicit, feature: int, rows: FloatArray | None) -> tuple[float, float]:
@@ -34,6 +39,20 @@ def span(poly: Explicit, feature: int, rows: FloatArray | None) -> tuple[float, 
     else:
         low, high = center - REACH * scale, center + REACH * scale
     return (low, high) if high > low else (low - scale, high + scale)
+
+
+def few_values(values: FloatArray) -> FloatArray | None:
+    """Give the different values (m,) of a category; None for a feature that is a quantity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> few_values(np.array([1.0, 2.0, 1.0, 2.0])), few_values(np.array([0.5, 0.7]))
+    (array([1., 2.]), None)
+    """
+    found: FloatArray = np.unique(values)
+    is_category = 1 < len(found) <= min(FEW_VALUES, len(values) // REPEATED)
+    return found if is_category else None
 
 
 def average_at(

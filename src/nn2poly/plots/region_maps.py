@@ -18,7 +18,7 @@ from nn2poly.formula.term_names import output_index
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import axis_labels, output_label, plain_lines, wrap
 from nn2poly.plots.layout import ESCAPED, as_text, describe, panels, tidy
-from nn2poly.plots.level_effects import effect_places
+from nn2poly.plots.level_effects import effect_places, shown_levels
 from nn2poly.plots.ranges import span
 from nn2poly.plots.style import BLACK, SMALL_SIZE, TINY_SIZE, sequential, styled
 from nn2poly.plots.units import read_rows, thin, typical_row
@@ -130,7 +130,7 @@ def region_map(
     _name_axes(axes, checked, across, up)
     _number_regions(axes, across, up, numbers)
     title = _said(checked, cells[0], {across.column, up.column})
-    axes.set_title(title, fontsize=SMALL_SIZE, loc="left", **ESCAPED)
+    axes.set_title(title, fontsize=SMALL_SIZE, loc="left", wrap=True, **ESCAPED)
     warn_below([axes], checked)
     return axes
 
@@ -148,8 +148,13 @@ def _axis(formula: Explicit, wanted: Any, rows: FloatArray | None) -> _Axis:
         return _Axis(column, places, edges, ((edges[1:] + edges[:-1]) / 2)[:, None], ())
     (low_, high_), names = inputs.ends(), level_names(inputs, column)
     off, on = low_[list(places)], high_[list(places)]
-    settings = np.stack([off, on]) if len(places) == 1 else np.where(np.eye(len(places)), on, off)
-    return _Axis(column, places, np.arange(len(names) + 1.0) - 0.5, settings, names)
+    if len(places) == 1:
+        settings, shown = np.stack([off, on]), tuple(name.replace("-", "−") for name in names)
+    else:
+        levels = shown_levels(formula, inputs.columns[column], places, rows)
+        settings = np.where(np.eye(len(places))[levels], on, off)
+        shown = tuple(names[level] for level in levels)
+    return _Axis(column, places, np.arange(len(shown) + 1.0) - 0.5, settings, shown)
 
 
 def _shown(formula: Explicit, row: FloatArray) -> FloatArray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from nn2poly.arguments import plural
 from nn2poly.formula.borders import side_text
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
-from nn2poly.formula.region_tree import Leaf, Tree
+from nn2poly.formula.region_tree import Leaf, Split, Tree, level_names
 from nn2poly.inputs import Inputs
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import number, plain, plain_lines
-from nn2poly.plots.layout import ESCAPED, LEADING, describe, panels
+from nn2poly.plots.layout import ESCAPED, LEADING, ONE_COLUMN, describe, panels
 from nn2poly.plots.shortening import shorten_together
 from nn2poly.plots.style import BLUE, GREEN, GREY, PALE, SMALL_SIZE, TINY_SIZE, styled
 from nn2poly.verdicts import r2_text
@@ -41,7 +42,7 @@ GAP, NAME, BAR, NUMBER = 3, 12, 9, 8
 class _Branch:
     """A line from a node to what follows: its depth, rows of both ends, and what it says.
 
-    ``is_last`` says that a region is at its end.
+    ``is_last`` says that a region is at its end; ``brief`` counts all levels but the first.
     """
 
     depth: int
@@ -49,6 +50,7 @@ class _Branch:
     end: float
     column: str
     asked: str
+    brief: str
     is_last: bool
 
     @property
@@ -87,12 +89,12 @@ def regions(formula: Explicit, *, ax: Axes | None = None) -> Axes:
     ['share of rows', 'hour < 6.5', 'hour ≥ 6.5', 'region 0', '25 %', 'region 1', '75 %']
     """
     checked: Explicit = check_formula(formula, "formula", verb="drawn")
-    branches = list(_branches(checked.tree, checked.inputs, 0, [0.0]))
+    branches = _shortened(list(_branches(checked.tree, checked.inputs, 0, [0.0])))
     columns, count = _columns(checked), len(checked.regions)
     right = NAME + len(columns) * (BAR + NUMBER)
     most = WIDEST / LETTER - right
     width = LETTER * (right + sum(_steps(branches, most)))
-    axes = panels(ax, height=ROW * count + FRAME, width=max(width, 2.0))[0]
+    axes = panels(ax, height=ROW * count + FRAME, width=max(width, ONE_COLUMN))[0]
     width, height = (float(side) / axes.figure.dpi for side in (axes.bbox.width, axes.bbox.height))
     steps = _steps(branches, most if ax is None else width / LETTER - right)
     begins = np.concatenate([[0.0], np.cumsum(steps)]).tolist()
@@ -127,8 +129,33 @@ def _branches(tree: Tree, inputs: Inputs, depth: int, row: list[float]) -> Itera
     for node, place in zip((tree.left, tree.right), places, strict=True):
         text = side_text(tree, node is tree.left, inputs)[len(name) + 1 :]
         asked = text.replace(" -", " −")
-        yield _Branch(depth, middle, place, name, asked, isinstance(node, Leaf))
+        brief = _brief(tree, node is tree.left, inputs, asked)
+        yield _Branch(depth, middle, place, name, asked, brief, isinstance(node, Leaf))
     yield from found
+
+
+def _brief(split: Split, left: bool, inputs: Inputs, asked: str) -> str:
+    """Name one of the levels that a side asks for, and count the others."""
+    if split.levels is None:
+        return asked
+    # What it is not is named where that is shorter.
+    same = left != asked.startswith("is not ")
+    names = level_names(inputs, split.column)
+    told = [name for place, name in enumerate(names) if (place in split.levels) == same]
+    verb = "is" if same == left else "is not"
+    return f"{verb} {told[0]} or {len(told) - 1} more" if len(told) > 1 else asked
+
+
+def _shortened(branches: list[_Branch]) -> list[_Branch]:
+    """Count levels in rules that are too long, where that leaves the rules of a column apart."""
+    rules = {(branch.column, branch.asked): branch.brief for branch in branches}
+    counts = Counter((column, brief) for (column, _), brief in rules.items())
+    return [
+        replace(branch, asked=branch.brief)
+        if len(branch.asked) > LONG and counts[branch.column, branch.brief] == 1
+        else branch
+        for branch in branches
+    ]
 
 
 def _rows_of(tree: Tree) -> list[int]:

@@ -87,6 +87,13 @@ def diverging() -> Colormap:
     return LinearSegmentedColormap.from_list("nn2poly_signs", [NEGATIVE, "white", POSITIVE])
 
 
+def greys() -> Colormap:
+    """Give the colours from nothing to the largest of what has no sign."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("nn2poly_sizes", ["white", "#595959"])
+
+
 def sequential() -> Colormap:
     """Give the colours from low to high; the palest end, lost on white paper, is left out."""
     from matplotlib import colormaps

@@ -14,13 +14,14 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import Column
+from nn2poly.plots.column_values import value_text
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import output_label, wrap
-from nn2poly.plots.layout import describe, panels, tidy
-from nn2poly.plots.level_effects import effect_places, need_rows
+from nn2poly.plots.layout import TICKS, describe, panels, tidy
+from nn2poly.plots.level_effects import effect_places, need_rows, shown_levels
 from nn2poly.plots.level_surfaces import Side, draw_cells
 from nn2poly.plots.occupied import BLANK, near_rows, nearest
-from nn2poly.plots.ranges import average_at, others_text, span
+from nn2poly.plots.ranges import average_at, few_values, others_text, span
 from nn2poly.plots.style import BLACK, SMALL_SIZE, sequential, styled
 from nn2poly.plots.units import read_rows, thin
 
@@ -49,7 +50,8 @@ def interaction_surface(
         A polynomial.
     a, b
         Names or indices of two features, across and up; or names of factors, columns with
-        levels, which have a cell for each level and need X.
+        levels, which have a cell for each level and need X. So does a feature with at most ten
+        values in X: between them is nothing.
     X
         Array or data frame (n, p): the surface covers the range of both features and is
         averaged over the others of these rows, some of which are dots:
@@ -92,9 +94,10 @@ def interaction_surface(
         )
     axes = panels(ax, height=2.8)[0]
     if levels := [column for _, column in found if column is not None]:
-        shown = need_rows(levels[0], rows)
-        one, other = (_side(checked, places, column, shown) for places, column in found)
-        draw_cells(axes, checked, shown, one, other, k)
+        rows = need_rows(levels[0], rows)
+    sides = [] if rows is None else [_side(checked, *each, rows) for each in found]
+    if rows is not None and any(side.levels for side in sides):
+        draw_cells(axes, checked, rows, sides[0], sides[1], k)
         warn_below([axes], checked)
         return axes
     across, up = (
@@ -114,6 +117,7 @@ def interaction_surface(
         axes.scatter(dots[:, 0], dots[:, 1], s=4, color=BLACK, alpha=0.6, linewidths=0)
     axes.set_xlim(across[0], across[-1])
     axes.set_ylim(up[0], up[-1])
+    axes.locator_params(axis="x", nbins=TICKS)
     describe(
         axes,
         x=wrap(checked.feature_names[pair[0]], 36, 2),
@@ -131,12 +135,18 @@ def _title(poly: Explicit, rows: FloatArray | None, *, blank: bool) -> str:
 
 
 def _side(poly: Explicit, places: tuple[int, ...], column: Column | None, rows: FloatArray) -> Side:
-    """Give one side of a surface: a number between its ends, or the numbers of levels."""
+    """Give one side of a surface: a number between its ends, few values, or numbers of levels."""
     if column is not None:
         at = (rows[:, list(places)] == poly.inputs.ends()[1][list(places)]).argmax(axis=1)
-        return Side(column.name, np.arange(float(len(places))), at, column.levels)
+        shown = np.array(shown_levels(poly, column, places, rows))
+        levels = [column.levels[level] for level in shown]
+        return Side(column.name, shown.astype(float), np.searchsorted(shown, at), levels)
+    name, few = poly.feature_names[places[0]], few_values(rows[:, places[0]])
+    if few is not None:
+        texts = [value_text(poly, name, value) for value in few.tolist()]
+        return Side(name, few, np.searchsorted(few, rows[:, places[0]]), texts)
     points = np.linspace(*span(poly, places[0], rows), GRID)
-    return Side(poly.feature_names[places[0]], points, nearest(points, rows[:, places[0]]))
+    return Side(name, points, nearest(points, rows[:, places[0]]))
 
 
 def _draw_surface(axes: Axes, across: FloatArray, up: FloatArray, height: Any, label: str) -> None:
