@@ -171,8 +171,9 @@ def users_table(trained: Trained, quick: bool) -> Table:
         tuple(rows),
         note=f"Processor time of one thread. R² is against the network on {len(trained.new):,} new "
         f"rows; for Shapley values, against the network's exact ones on {EXACT_ROWS} rows, with a "
-        f"background of {BACKGROUND} rows. They and the report are of the {REGIONS} rules, whose conversion is not counted again. SHAP's explainers, at their "
-        f"default budgets, were timed on {RIVAL_ROWS} rows and scaled up.",
+        f"background of {BACKGROUND} rows. They and the report are of the {REGIONS} rules, whose "
+        "conversion is not counted again. SHAP's explainers, at their default budgets, were timed "
+        f"on {RIVAL_ROWS} rows and scaled up.",
     )
 
 

@@ -16,6 +16,7 @@ from contextlib import chdir, redirect_stdout
 from functools import cache
 from html import escape
 from io import BytesIO, StringIO
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -95,7 +96,7 @@ def merge_parameters(html: str) -> str:
     (1, True)
     """
     found = list(PARAMETER.finditer(html))
-    for first, second in reversed(list(zip(found, found[1:], strict=False))):
+    for first, second in reversed(list(pairwise(found))):
         if first.end() == second.start() and first["text"] == second["text"]:
             # What is behind `second` is merged already, and still begins with its own name.
             start = second.start("name")
@@ -110,10 +111,7 @@ def public_names() -> dict[str, str]:
     for page in sorted((DOCS / "reference").glob("*.md")):
         for identifier in re.findall(r"^::: (nn2poly\.[\w.]+)", page.read_text("utf-8"), re.M):
             package, name = identifier.split(".")[-2:]
-            if package in SUBPACKAGES:
-                spellings = [f"{package}.{name}"]
-            else:
-                spellings = [name]
+            spellings = [f"{package}.{name}"] if package in SUBPACKAGES else [name]
             spellings += [name] if name[0].isupper() else []
             for spelling in spellings:
                 names |= {f"{root}{spelling}": identifier for root in ("", "n2p.", "nn2poly.")}
