@@ -55,7 +55,7 @@ network = MLPRegressor(
 )
 model = make_pipeline(StandardScaler(), network).fit(X_train, y_train)
 """
-READERS = {"index.md": PATIENTS, "report.md": PATIENTS}
+READERS = {"report.md": PATIENTS}
 
 
 def pieces(page):
