@@ -5,7 +5,8 @@ that no reader needs a script; matplotlib's mathtext knows the subset of LaTeX t
 One formula per line.
 
 The first mention of a public name on a page, ``n2p.convert`` in backticks, becomes a link to the
-reference. The sample report is written by the code of the README.
+reference. The sample report is written by the code of the README. The changelog and the guide for
+contributors are pages of the site as they stand in the repository.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 SIZE = 13  # points, beside text of 16 pixels
 DOCS = Path(__file__).parent
 SAMPLE = "sample-report.html"
+FROM_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md")
 
 # Names that belong to a subpackage are written with it: `explain.shapley`.
 SUBPACKAGES = ("explain", "export", "plots", "training")
@@ -48,10 +50,12 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the sample report."""
+    """Add the sample report, and pages that stand at the root of the repository."""
     from mkdocs.structure.files import File
 
     files.append(File.generated(config, SAMPLE, content=sample_report()))
+    for name in FROM_ROOT:
+        files.append(File.generated(config, name.lower(), abs_src_path=str(DOCS.parent / name)))
     return files
 
 
