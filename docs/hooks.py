@@ -96,7 +96,7 @@ def merge_parameters(html: str) -> str:
     >>> item = '<li class="doc-section-item field-body">{} –<div class="doc-md-description">{}'
     >>> item += "</div></li>"
     >>> merged = merge_parameters(item.format("low", "Arrays.") + item.format("high", "Arrays."))
-    >>> merged.count("Arrays."), "low , high" in merged
+    >>> merged.count("Arrays."), "low, high" in merged
     (1, True)
     """
     found = list(PARAMETER.finditer(html))
@@ -104,7 +104,7 @@ def merge_parameters(html: str) -> str:
         if first.end() == second.start() and first["text"] == second["text"]:
             # What is behind `second` is merged already, and still begins with its own name.
             start = second.start("name")
-            html = f"{html[: first.end('name')]}, {html[start:]}"
+            html = f"{html[: first.end('name')].rstrip()}, {html[start:]}"
     return html
 
 
