@@ -15,6 +15,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from html import unescape
 from html.parser import HTMLParser
 from io import BytesIO, StringIO
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -387,3 +388,25 @@ def test_parameters_that_share_a_line_have_their_own_types_and_defaults(site):
     assert "center (ArrayLike, default: 0.0 )" in text
     assert "scale (ArrayLike, default: 1.0 )" in text
     assert "link (str, default: 'identity' )" in text
+
+
+def test_names_in_prose_lead_to_the_reference(site):
+    page = next(page for path, page in site.items() if path.name == "regions.html")
+    assert "reference/convert.html#nn2poly.frontier" in page.linked
+    assert "reference/polynomial.html#nn2poly.PiecewisePolynomial" in page.linked
+
+
+def test_the_reference_says_nothing_twice_in_a_row(site):
+    entry = re.compile(r'<div class="doc-md-description">(.*?)</div>\s*</li>', re.DOTALL)
+    pages = [path.read_text("utf-8") for path in site if "reference" in path.parts]
+    lists = [part for page in pages for part in re.findall(r"<ul>.*?</ul>", page, re.DOTALL)]
+    texts = [[text.strip() for text in entry.findall(part)] for part in lists]
+    assert sum(map(len, texts)) > 300
+    repeated = [a for part in texts for a, b in pairwise(part) if a == b]
+    assert repeated == []
+
+
+def test_the_site_has_a_live_report_of_the_readme(site):
+    report = next(path for path in site if path.name == "sample-report.html")
+    assert "log triglycerides" in report.read_text("utf-8")
+    assert any("sample-report.html" in page.linked for page in site.values())
