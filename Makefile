@@ -72,6 +72,7 @@ bench: $(VENV)/.dev $(VENV)/.rivals
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/bankruptcy.py --quick
 	$(BIN)/python benchmarks/rivals.py --quick
+	$(BIN)/python benchmarks/users.py --quick
 
 clean:
 	rm -rf $(VENV) .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

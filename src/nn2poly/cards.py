@@ -112,7 +112,7 @@ class LabelScores:
     brier
         Mean squared distance of the probabilities from the truth; 0.25 of a coin.
     auc, sensitivity, specificity
-        Of two classes: how often a row of the second class is above one of the first; shares of
+        For two classes: how often a row of the second class is above one of the first; shares of
         the second and of the first class that get their label. None of more classes.
     """
 
@@ -185,7 +185,7 @@ class FidelityCard:
         Overall: mean R² of the outputs that vary, errors over all outputs. A classifier is
         compared before its link (logits).
     agreement, probability_error
-        Of a classifier: share of rows with the same label, mean absolute difference of
+        For a classifier: share of rows with the same label, mean absolute difference of
         probabilities; None for a regression.
     per_output
         `OutputFidelity` by output name.
@@ -208,7 +208,7 @@ class FidelityCard:
         R² without the hundredth of the rows (at least one) where the error is largest: far
         above ``r2`` when a few rows carry the error; NaN when unknown.
     probability_within
-        Of a classifier: on 95 % of the rows no probability is further from the network's.
+        For a classifier: on 95 % of the rows no probability is further from the network's.
     target_r2
         The R² that ``max_order="auto"`` looked for; None without a search.
     r2_interval
@@ -216,13 +216,13 @@ class FidelityCard:
     n_units
         How many of the rows are different, or how many groups they are.
     n_folds
-        Of a small table: how many formulas were fitted, each without a part of the rows, which
+        For a small table: how many formulas were fitted, each without a part of the rows, which
         it was then judged on; 0 when the formula itself was judged.
     observed
         How well the network does against what was observed, and the formula in its place; None
         when nothing was.
     labels
-        Of a classifier: its `LabelFidelity`; None for a regression.
+        For a classifier: its `LabelFidelity`; None for a regression.
     r2_mixed
         R² of the formula on rows whose columns are mixed, each taken from another of the rows
         (at most 1,000, held within the formula's bounds): where Shapley values, partial

@@ -40,7 +40,7 @@ class Outputs:
         The probability of the second of two classes (or of a label) from which on it is chosen;
         None for the most probable class.
     calibration
-        Of a binary classifier whose probability p is calibrated (Platt): the pair (a, b) of
+        For a binary classifier whose probability p is calibrated (Platt): the pair (a, b) of
         1 / (1 + exp(a p + b)).
 
     Examples

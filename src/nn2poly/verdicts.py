@@ -255,8 +255,8 @@ class Verdict:
     >>> reasons = (Distance(0.2, 10.0), Outside(3))
     >>> found = Verdict("useful", 0.97, 500, False, 2, reasons, interval=(0.961, 0.978))
     >>> print(found)
-    Useful (R2 0.970, 95 % interval 0.961 to 0.978): follows the network to within 2 % of its \
-range on 95 % of rows. 3 of these rows lie outside the range that it was made for.
+    Useful (R2 0.970, 95 % interval 0.961 to 0.978): follows the network to within 2 % of its
+    range on 95 % of rows. 3 of these rows lie outside the range that it was made for.
     >>> found.grade, found.reason(Outside)
     ('useful', Outside(n_rows=3))
     """

@@ -44,7 +44,7 @@ def comparable(
     X
         The rows, as the user has them.
     after
-        Of a pipeline: the step after which the rows, and the formula, begin.
+        For a pipeline: the step after which the rows, and the formula, begin.
     output
         Of a model with several outputs the one that the formula is of; by default the one of
         its name.

@@ -132,17 +132,17 @@ def fidelity(
         Array (n,): rows that belong together (patients, days), by number or name, which the
         interval of R² draws together; not with a stream. Equal rows always are.
     threshold
-        Of a classifier of two classes: the probability of the second from which on it is
-        chosen, instead of the polynomial's own.
+        For a classifier of two classes: the probability from which the second is chosen,
+        instead of the polynomial's own threshold.
     missing
-        What becomes of rows with a missing value that nothing fills in: ``"refuse"`` says which,
-        ``"skip"`` leaves them out.
+        What becomes of rows with a missing value that nothing fills in: ``"refuse"`` raises an
+        error that names them, ``"skip"`` leaves them out.
     after
-        Of a pipeline: the step after which the formula begins, as in `nn2poly.convert`; ``X``
+        For a pipeline: the step after which the formula begins, as in `nn2poly.convert`; ``X``
         holds what that step gives.
     output
-        Of a model with several outputs the one that the polynomial is of; by default the one of
-        its name.
+        For a model with several outputs, the one that the polynomial describes; by default the
+        one with its name.
 
     Returns
     -------

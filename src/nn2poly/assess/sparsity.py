@@ -144,7 +144,7 @@ def sparse_path(
     groups
         Array (n,): rows that belong together are left out together. Equal rows always are.
     after
-        Of a pipeline: the step after which the formula begins, as in `nn2poly.convert`; ``X``
+        For a pipeline: the step after which the formula begins, as in `nn2poly.convert`; ``X``
         holds what that step gives.
 
     Returns

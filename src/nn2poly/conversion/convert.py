@@ -136,21 +136,20 @@ def convert(
     ----------
     model
         Anything that `read_network` reads; or any other function from rows to outputs, such as
-        ``model.predict`` of a model that cannot be read. It is asked for the rows of ``data`` and
-        for others like them, in the form that ``data`` has, and the formula is fitted to what it
-        answers.
+        ``model.predict`` of a model that cannot be read. It is called on the rows of ``data`` and
+        on others like them, in the form of ``data``, and the formula is fitted to its answers.
     max_order
-        Highest total order Q of the terms, 2 if nothing is said; ``"auto"``, with data, for the
-        smallest order that reaches ``target_r2`` on rows kept for choices, of up to some thousand
-        terms, or the best of them; with ``regions="auto"`` order, regions and a budget of terms are
-        chosen together, as `frontier` tries them. With ``max_terms`` an upper limit: 20 if
-        nothing or ``"auto"`` is said, and no column has a power above 16.
+        Highest total order Q of the terms, 2 by default; ``"auto"``, with data, for the
+        smallest order that reaches ``target_r2`` on rows kept for choices, up to a few thousand
+        terms, or else the best; with ``regions="auto"`` order, regions and a budget of terms are
+        chosen together, as `frontier` tries them. With ``max_terms`` it is an upper limit: 20
+        by default or with ``"auto"``, and no column has a power above 16.
     data
         A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
-        list, a PyTorch loader or dataset, or a function that returns a new iterator). Of a
-        batch (X, y) the first is taken; of a dictionary the table, and the weights of its rows
-        under ``"sample_weight"``. Of a model with several inputs: a tuple or a dictionary of
-        their tables, batches of these, or one table that is cut where only one way fits.
+        list, a PyTorch loader or dataset, or a function that returns a new iterator). From a
+        batch (X, y) the first part is used; a dictionary holds the table, and the weights of its
+        rows under ``"sample_weight"``. For a model with several inputs: a tuple or a dictionary
+        of their tables, batches of these, or one table if there is only one way to divide it.
     method
         ``"calibrated"``: fit every activation to what it does on the data;
         ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
@@ -197,33 +196,33 @@ def convert(
         rows left out. The outputs alone are fitted then, not the layers.
     missing
         What becomes of rows with a missing value that no imputer of the model fills in:
-        ``"refuse"`` says which, ``"skip"`` leaves them out.
+        ``"refuse"`` raises an error that names them, ``"skip"`` leaves them out.
     progress
         True to show on standard error what a long conversion is doing; or a function that
         takes each line.
     after
-        Of a scikit-learn pipeline: convert what comes after the step of this name.
+        For a scikit-learn pipeline: convert what comes after the step of this name.
     output
-        Of a model with several outputs the one to convert: its name, or its number.
+        For a model with several outputs, the one to convert: its name or its number.
     feature_names, output_names
-        Names, when the model and the data bring none or others are wanted.
+        Names, if the model and the data have none or you want others.
     link, classes
-        Of a classifier whose model gives logits, as those of PyTorch and Keras mostly do:
+        For a classifier whose model gives logits, as those of PyTorch and Keras mostly do:
         ``"sigmoid"`` (one output for two classes, or one per label) or ``"softmax"``, and the
         classes in the order of the outputs. A function that gives probabilities is fitted
         before this link.
     threshold
-        Of a classifier of two classes: the probability of the second from which on it is
-        chosen; labels, card and report then speak of that threshold.
+        For a classifier of two classes: the probability from which the second is chosen; labels,
+        card and report then use that threshold.
     check
         Compare the network that was read with the model itself, on up to 200 rows of ``data`` (or
-        some around the origin), and refuse one that gives other outputs; of a function, ask twice.
+        some around the origin), and refuse one that differs; a function is called twice.
     keep_layers
         Also keep every neuron's input and output polynomial, in ``.layers``.
     out
         Write the terms to disk while they are computed: a ``.npz`` file or, without an ending, a
-        folder. The polynomial that is returned reads from there what it needs. It is not folded:
-        ``binary="auto"`` means False then.
+        folder. The polynomial that is returned reads from there what it needs. Binary columns are
+        not simplified: ``binary="auto"`` then means False.
 
     Returns
     -------

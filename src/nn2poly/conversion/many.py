@@ -77,7 +77,7 @@ def convert_many(
         Anything that `convert` takes, each; or a ``BaggingRegressor`` or ``VotingRegressor``, for
         the networks in it.
     max_order
-        Highest total order, as in `convert`: 2 if nothing is said, with ``max_terms`` 20.
+        Highest total order, as in `convert`: 2 by default, with ``max_terms`` 20.
     regions
         As in `convert`; each network has regions of its own.
     backend

@@ -93,7 +93,7 @@ class Sums:
     Parameters
     ----------
     held, asked
-        Of each fold that is left out: rows of the sample, and rows asked for.
+        For each fold that is left out: rows of the sample, and rows asked for.
     rest
         All other rows.
     """

@@ -109,9 +109,9 @@ class _Bins:
     Parameters
     ----------
     thresholds
-        Of a number: the cuts.
+        For a number: the cuts.
     order
-        Of a factor: the levels in the order of the bins.
+        For a factor: the levels in the order of the bins.
     """
 
     of_row: IntArray

@@ -31,7 +31,7 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
         reads; a threshold around it is honoured. None: one tanh layer of 50 neurons on
         standardised inputs.
     max_order
-        Order of the polynomial, 2 if nothing is said; or ``"auto"``. With ``max_terms`` an
+        Order of the polynomial, 2 by default; or ``"auto"``. With ``max_terms`` an
         upper limit.
     max_terms
         A budget of terms, spent where they matter; None for all terms of the order.

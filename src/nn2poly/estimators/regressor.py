@@ -26,7 +26,7 @@ class PolynomialRegressor(RegressorMixin, PolynomialEstimator):  # type: ignore[
         reads (an MLP, a pipeline, search or TransformedTargetRegressor around one, a skorch
         net). None: one tanh layer of 50 neurons on standardised inputs and targets.
     max_order
-        Order of the polynomial, 2 if nothing is said; or ``"auto"``. With ``max_terms`` an
+        Order of the polynomial, 2 by default; or ``"auto"``. With ``max_terms`` an
         upper limit.
     max_terms
         A budget of terms, spent where they matter; None for all terms of the order.

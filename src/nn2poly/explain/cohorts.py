@@ -43,27 +43,27 @@ def cohort_shapley(
     columns: Sequence[int | str] | None = None,
     reach: float = REACH,
 ) -> ShapleyValues:
-    """Answer "what do the columns tell of this prediction?", by rows that are alike.
+    """Answer "what do the columns tell about this prediction?", by similar rows.
 
     The value of a coalition of columns is the mean prediction of the cohort: the rows of the
-    background that are like the row explained in all of them, and that row itself. The
-    coalition of all columns is the row alone, so that values add up to its prediction. Where
-    columns go together, `shapley` asks the formula about rows that do not exist; this does not,
-    but it cannot tell which of them the formula uses: what they know in common they share.
-    Cohorts of many numbers are small, at last the row alone: of few rows ask about few columns.
+    background that are similar to the row in all of them, and that row itself. The coalition
+    of all columns is the row alone, so values add up to its prediction. Where columns are
+    correlated, `shapley` asks the formula about rows that do not exist; this does not, but it
+    cannot tell which of them the formula uses: they share what they have in common. With many
+    numbers a cohort shrinks to the row itself, so with few rows ask about few columns.
 
     Parameters
     ----------
     poly
-        The formula; of a classifier the raw outputs (before the link) are explained.
+        The formula; for a classifier the raw outputs (before the link) are explained.
     X
         Array, data frame or stream (n, p) in raw units: the rows to explain, all of them.
     background
         Array or data frame (m, p): the rows that cohorts are made of, hundreds if possible; of a
         stream an even choice of at most 200,000.
     columns
-        The columns, by index or name, that are asked about, at most 16; ``other columns`` is
-        then what these do not tell of the row. None for all.
+        The columns to ask about, by index or name, at most 16; ``other columns`` is
+        then what these leave unexplained. None for all.
     reach
         Numbers are alike where their ranks among the background, as shares of it, differ by no
         more; levels, and yes and no, where they are the same.

@@ -141,7 +141,7 @@ def interactions(
     Parameters
     ----------
     poly
-        The polynomial; of a classifier the raw outputs (before the link) are explained.
+        The polynomial; for a classifier the raw outputs (before the link) are explained.
     X
         Array, data frame or stream (n, p) in raw units: the rows to explain, all of them.
     background

@@ -48,15 +48,15 @@ def against_chance(
     n_networks, n_permuted
         How many are trained on the response, and on permuted ones.
     seed
-        Of the permutations and of the starts.
+        Seed of the permutations and of the trainings.
     **options
-        Any other option of `convert_many`; ``data`` is X unless it says else.
+        Any other option of `convert_many`; ``data`` is X by default.
 
     Returns
     -------
     Ensemble
-        Of the former, with ``null`` of the latter: ``by_chance``, and one more column in its
-        table.
+        Of the networks trained on the response; the others are its ``null``, which gives
+        ``by_chance`` and one more column in its table.
 
     Examples
     --------

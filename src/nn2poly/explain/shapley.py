@@ -147,7 +147,7 @@ def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> Sha
     Parameters
     ----------
     poly
-        The polynomial; of a classifier the raw outputs (before the link) are explained.
+        The polynomial; for a classifier the raw outputs (before the link) are explained.
     X
         Array, data frame or stream (n, p) in raw units: the rows to explain, all of them.
     background

@@ -59,7 +59,7 @@ def onnx(poly: Explicit, path: str | Path, *, kind: str = "predict") -> Path:
     path
         File to write, whole or not at all.
     kind
-        Of a classifier: ``"raw"`` outputs, before the link, ``"probability"``, or ``"label"``:
+        For a classifier: ``"raw"`` outputs, before the link, ``"probability"``, or ``"label"``:
         then ``Y`` (n, 1) is the position of the class, a whole number.
 
     Returns

@@ -31,7 +31,7 @@ class Source:
     hole
         What a hole of the column is and becomes; None where nothing fills it.
     texts
-        Of a factor that the table holds as text: the texts that the feature is 1 for.
+        For a factor that the table holds as text: the texts that the feature is 1 for.
     others
         The texts of the other levels of that factor; None where it does not matter which they are.
     is_rest

@@ -266,7 +266,7 @@ class PiecewisePolynomial:
     def with_threshold(self, threshold: float) -> PiecewisePolynomial:
         """Give the same formula with another probability of the second class that is enough.
 
-        Labels, reports and exports then go by it; ``outputs.threshold`` tells it. The labels of
+        Labels, reports and exports then use it; ``outputs.threshold`` holds it. The labels of
         a card were those of the former one: it is dropped, and `fidelity` measures another.
         """
         parts = tuple(part.with_threshold(threshold) for part in self.polynomials)

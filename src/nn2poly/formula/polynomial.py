@@ -50,7 +50,7 @@ class Polynomial:
     feature_names, output_names
         Names; the outputs' default is ``y`` (or ``y1 …``).
     classes, link
-        Of a classifier: its labels, and how raw outputs become probabilities.
+        For a classifier: its labels, and how raw outputs become probabilities.
     center, scale
         Arrays (p,) or numbers.
     positions
@@ -414,7 +414,7 @@ class Polynomial:
     def with_threshold(self, threshold: float) -> Polynomial:
         """Give the same formula with another probability of the second class that is enough.
 
-        Labels, reports and exports then go by it; ``outputs.threshold`` tells it. The labels of
+        Labels, reports and exports then use it; ``outputs.threshold`` holds it. The labels of
         a card were those of the former one: it is dropped, and `fidelity` measures another.
         """
         card = self.card if threshold == self.outputs.threshold else None

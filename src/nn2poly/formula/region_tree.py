@@ -44,9 +44,9 @@ class Split:
     column
         Position in ``Inputs.columns``.
     threshold
-        Of a number: left is ``x < threshold``, right ``x >= threshold``.
+        For a number: left is ``x < threshold``, right ``x >= threshold``.
     levels
-        Of a yes/no or a factor: left shows one of these, by their positions.
+        For a yes/no or a factor: left shows one of these, by their positions.
     left, right
         What follows.
     """

@@ -64,7 +64,7 @@ class Column:
     kind
         ``"number"``, ``"binary"`` (two values) or ``"factor"`` (levels).
     levels
-        Of a factor: the text of each level.
+        For a factor: the text of each level.
     features
         The name of each feature: the column's own, or of a factor one per level.
     coordinates
@@ -74,14 +74,14 @@ class Column:
     hole
         What stands in for a missing value; None where rows with one are refused.
     marks
-        Of a feature that is 1 where another column has a hole, else 0: that column.
+        For a feature that is 1 where another column has a hole, else 0: that column.
     is_text
-        Of a factor: the table holds it as one column of levels, not as one of 0/1 for each.
+        For a factor: the table holds it as one column of levels, not as one of 0/1 for each.
     members
-        Of a factor whose levels stand for other values: the values of the table that each
+        For a factor whose levels stand for other values: the values of the table that each
         level means, as text. Empty: every level means itself.
     rest
-        Of a factor: the number of the level that any other value means; None: it is refused.
+        For a factor: the number of the level that any other value means; None: it is refused.
 
     Examples
     --------

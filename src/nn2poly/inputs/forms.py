@@ -34,7 +34,7 @@ class ColumnForm:
     places
         The features: one of a number, one per level of a factor.
     values
-        Of a factor: the value that each level stands for.
+        For a factor: the value that each level stands for.
     dtype
         Of the frame's column.
     """

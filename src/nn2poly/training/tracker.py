@@ -46,7 +46,7 @@ class PolynomialTracker:
         A sample of inputs (n, p): each record is then a calibrated polynomial; without it a
         Taylor polynomial at 0, which says little when potentials leave its radius.
     feature_names, output_names
-        Names, when the model and the data bring none.
+        Names, if the model and the data have none.
 
     Examples
     --------

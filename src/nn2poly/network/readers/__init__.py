@@ -90,13 +90,13 @@ def read_network(
         bytes, or the path of an ``.onnx`` or ``.keras`` file; or a list of
         ``(activation, matrix)`` pairs with the bias in row 0 of each matrix.
     after
-        Of a scikit-learn pipeline: read what comes after the step of this name, in the
+        For a scikit-learn pipeline: read what comes after the step of this name, in the
         columns that the step gives out.
     n_features
-        Of a PyTorch module, which does not say it: the number of columns of the data; `convert`
+        For a PyTorch module, which does not say it: the number of columns of the data; `convert`
         tells from its data how they are cut into several inputs.
     output
-        Of a model with several outputs the one to read: its name, or its number.
+        For a model with several outputs, the one to read: its name or its number.
 
     Returns
     -------

@@ -20,7 +20,7 @@ class DeclaredInputs:
     Parameters
     ----------
     names, shapes, dtypes
-        Of each input: its name, the shape of one row, the type of its numbers.
+        For each input: its name, the shape of one row, the type of its numbers.
     """
 
     names: tuple[str, ...]
