@@ -684,7 +684,7 @@ REFUSED = {
     "bins": KBinsDiscretizer(3, encode="ordinal", strategy="uniform"),
     "powers": PolynomialFeatures(2),
     "quantiles": QuantileTransformer(n_quantiles=20),
-    "power": PowerTransformer(),
+    "normal quantiles": QuantileTransformer(n_quantiles=20, output_distribution="normal"),
     "splines": SplineTransformer(),
     "lengths": Normalizer(),
     "function": FunctionTransformer(np.cbrt),

@@ -31,7 +31,7 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.region_tree import Leaf, Split, Tree, question
 from nn2poly.inputs import Inputs
-from nn2poly.inputs.functions import Function, Identity
+from nn2poly.inputs.functions import Function, Identity, Power
 
 # Of 2022: every operator used here in double precision, and old enough for most runtimes.
 OPSET, IR_VERSION = 17, 8
@@ -375,11 +375,25 @@ def _applied(graph: _Graph, column: str, function: Function) -> str:
         return column
     if function.points:
         return _between(graph, column, np.array(function.points))
+    if function.powers:
+        return graph.apply("Sum", *(_power(graph, column, power) for power in function.powers))
     if not function.onnx:
         raise unspelled(function, "onnx")
     if function.added:
         column = graph.apply("Add", column, graph.constant([function.added]))
     return graph.apply(function.onnx, column)
+
+
+def _power(graph: _Graph, column: str, power: Power) -> str:
+    """Give one of the powers that a function of a column (n, 1) is the sum of."""
+    side = graph.apply("Mul", column, graph.constant([power.sign]))
+    side = graph.apply("Max", side, graph.constant([0.0]))
+    base = graph.apply("Add", side, graph.constant([power.added]))
+    if power.exponent == 0.0:
+        return graph.apply("Mul", graph.apply("Log", base), graph.constant([power.sign]))
+    raised = graph.apply("Pow", base, graph.constant([power.exponent]))
+    less = graph.apply("Sub", raised, graph.constant([1.0]))
+    return graph.apply("Div", less, graph.constant([power.sign * power.exponent]))
 
 
 def _between(graph: _Graph, column: str, points: FloatArray) -> str:
