@@ -12,7 +12,6 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
-    KBinsDiscretizer,
     PolynomialFeatures,
     PowerTransformer,
     QuantileTransformer,
@@ -120,9 +119,8 @@ REFUSED = {
         QuantileTransformer(n_quantiles=9, output_distribution="normal"), "normal",
     ),
     "many quantiles": (QuantileTransformer(n_quantiles=200), "200 quantiles"),
-    "bins": (of_income(KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf")), "not affine"),
-    "splines": (SplineTransformer(), "not affine"),
-    "products": (PolynomialFeatures(2), "not affine"),
+    "splines": (SplineTransformer(), "several splines"),
+    "products": (PolynomialFeatures(2), "powers and products of columns"),
     "an unknown function": (FunctionTransformer(np.cbrt), "cbrt"),
     "a function that is cut": (
         FunctionTransformer(lambda x: np.log(np.maximum(x, 1.0))), "lambda",

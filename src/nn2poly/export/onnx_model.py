@@ -31,6 +31,7 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.region_tree import Leaf, Split, Tree, question
 from nn2poly.inputs import Inputs
+from nn2poly.inputs.cuts import Interval
 from nn2poly.inputs.functions import Function, Identity, Power
 
 # Of 2022: every operator used here in double precision, and old enough for most runtimes.
@@ -206,11 +207,21 @@ def _number_block(graph: _Graph, table: RawTable, k: int, sources: Sequence[Sour
         )
         if source.marks:
             parts.append(graph.apply("Cast", is_hole, to=graph.helper.TensorProto.DOUBLE))
-        elif hole is None or hole.fill is None:
-            parts.append(column)
-        else:
-            parts.append(graph.apply("Where", is_hole, graph.constant([[hole.fill]]), column))
+            continue
+        value = column
+        if hole is not None and hole.fill is not None:
+            value = graph.apply("Where", is_hole, graph.constant([[hole.fill]]), column)
+        parts.append(value if source.interval is None else _within(graph, value, source.interval))
     return parts[0] if len(parts) == 1 else graph.apply("Concat", *parts, axis=1)
+
+
+def _within(graph: _Graph, column: str, interval: Interval) -> str:
+    """Mark the numbers of a column (n, 1) that lie in an interval; NaN stays."""
+    low, high = (graph.constant([[end]]) for end in interval)
+    reached = graph.apply("GreaterOrEqual", column, low)
+    inside = graph.apply("And", reached, graph.apply("Less", column, high))
+    marked = graph.apply("Cast", inside, to=graph.helper.TensorProto.DOUBLE)
+    return graph.apply("Where", graph.apply("IsNaN", column), column, marked)
 
 
 def _text_block(graph: _Graph, table: RawTable, k: int, sources: Sequence[Source]) -> str:

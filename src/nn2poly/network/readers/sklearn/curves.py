@@ -53,7 +53,7 @@ def function_step(step: Step, table: Table) -> Table:
     if model.func is None:
         return table
     name = getattr(model.func, "__name__", repr(model.func))
-    found = _recognised(model, table.value.width)
+    found = recognised(model, table.value.width)
     if found is None:
         raise step.refuse(f"applies the function {name}, which is not known to be affine")
     function, shift, factor = found
@@ -118,7 +118,7 @@ def through(step: Step, table: Table, function: Function) -> Table:
     return replace(table, value=value, cells=tuple(cells))
 
 
-def _recognised(model: Any, width: int) -> tuple[Function, FloatArray, FloatArray] | None:
+def recognised(model: Any, width: int) -> tuple[Function, FloatArray, FloatArray] | None:
     """Find a function of which the model's is a multiple, shifted, in every column."""
     given = np.column_stack([np.roll(POINTS, k) for k in range(width)])
     try:
