@@ -92,6 +92,8 @@ CASES = {
     "powers": (YeoJohnson(power=0.3), BoxCox(0.125, 9.0, 0.5), BoxCox(0.25, power=-0.7)),
     "powers, bounded": (YeoJohnson(-2.0, 9.0, 1.4), YeoJohnson(-1.0, 2.5, 0.0),
                         YeoJohnson(-3.0, 5.0, 2.0)),
+    "powers, on one side": (YeoJohnson(0.0, 9.0, 0.4), YeoJohnson(0.25, 2e5, 0.0),
+                            YeoJohnson(-5.0, 0.0, 2.0)),
     "power of a column": (YeoJohnson(-4.0, 1e6, -0.8),),
 }  # fmt: skip
 SHAPES = {"dense": None, "sparse": 4}

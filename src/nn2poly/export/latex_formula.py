@@ -269,7 +269,8 @@ def _power(text: str, power: Power, digits: int) -> str:
     base, exponent = text, _signed(power.exponent, digits)
     if power.added:
         side = text if power.sign > 0 else f"-{text}"
-        base = rf"({_number(power.added, digits)} + \max({side},\, 0))"
+        side = side if power.alone else rf"\max({side},\, 0)"
+        base = f"({_number(power.added, digits)} + {side})"
     raised = f"({base}^{{{exponent}}} - 1) / {_bracketed(exponent)}"
     written = rf"\log({base})" if power.exponent == 0.0 else raised
     return written if power.sign > 0 else f" - {written}"

@@ -150,8 +150,8 @@ def _curved(symbol: Any, function: Function, library: Any) -> Any:
 def _power(symbol: Any, power: Power, library: Any) -> Any:
     """Give one of the powers that a function is the sum of."""
     sign, exponent = _number(power.sign, library), _number(power.exponent, library)
-    # Bounds keep a base positive to which nothing is added.
-    base = _number(power.added, library) + library.Max(sign * symbol, 0) if power.added else symbol
+    side = sign * symbol if power.alone else library.Max(sign * symbol, 0)
+    base = _number(power.added, library) + side if power.added else side
     part = library.log(base) if power.exponent == 0.0 else (base**exponent - 1) / exponent
     return sign * part
 

@@ -634,6 +634,9 @@ class Inputs:
         if not isinstance(names, list | tuple) or len(names) != len(self.table_features):
             return names
         called = dict(zip(self.table_features, names, strict=True))
+        for column in (column for column in self.columns if column.kind == "factor"):
+            mine = tuple(called[name] for name in column.features)
+            called[column.name] = _renamed_factor(column, mine).name
         marked = {column.name: column.marks for column in self.columns if column.marks}
         return tuple(
             called[name] if name in called else missing_name(called.get(marked[name], marked[name]))

@@ -28,12 +28,14 @@ MAX_KNOTS = 64
 class Power(NamedTuple):
     """A part of a function: sign · ((added + max(sign · x, 0))^exponent − 1) / exponent.
 
-    Its limit for the exponent 0 is the logarithm.
+    Its limit for the exponent 0 is the logarithm. ``alone`` says that the bounds leave no other
+    part, and sign · x is never negative.
     """
 
     sign: float
     added: float
     exponent: float
+    alone: bool = False
 
     def base(self, x: FloatArray) -> FloatArray:
         """Give what is raised to the power."""
@@ -49,7 +51,7 @@ class Power(NamedTuple):
 
     def slopes(self, x: FloatArray) -> FloatArray:
         """Give the derivative; at 0 that of the side of the sign."""
-        inside = self.sign * x >= 0 if self.sign > 0 else self.sign * x > 0
+        inside = self.sign * x >= 0 if self.sign > 0 or self.alone else self.sign * x > 0
         slopes: FloatArray = np.where(inside, self.base(x) ** (self.exponent - 1.0), 0.0)
         return slopes
 
@@ -431,7 +433,7 @@ class BoxCox(Function):
     @property
     def powers(self) -> tuple[Power, ...]:
         """The one power."""
-        return (Power(1.0, 0.0, self.power),)
+        return (Power(1.0, 0.0, self.power, alone=True),)
 
     def template(self, language: str) -> str | None:
         """Write the power out."""
@@ -486,8 +488,10 @@ class YeoJohnson(Function):
 
     @property
     def powers(self) -> tuple[Power, ...]:
-        """The power above 0, and the one below."""
-        return Power(1.0, 1.0, self.power), Power(-1.0, 1.0, 2.0 - self.power)
+        """The power above 0 and the one below, as far as the bounds reach."""
+        sides = [] if self.high <= 0.0 else [Power(1.0, 1.0, self.power, self.low >= 0.0)]
+        below = Power(-1.0, 1.0, 2.0 - self.power, self.high <= 0.0)
+        return tuple(sides if self.low >= 0.0 else [*sides, below])
 
     def template(self, language: str) -> str | None:
         """Write the powers out."""
@@ -495,13 +499,11 @@ class YeoJohnson(Function):
 
     def curve(self, x: FloatArray) -> FloatArray:
         """Add the two powers, one of which is 0."""
-        above, below = self.powers
-        return above.values(x) + below.values(x)
+        return np.asarray(sum(power.values(x) for power in self.powers))
 
     def curve_slopes(self, x: FloatArray) -> FloatArray:
         """Give the slope of the power that is not 0."""
-        above, below = self.powers
-        return above.slopes(x) + below.slopes(x)
+        return np.asarray(sum(power.slopes(x) for power in self.powers))
 
     def text(self, name: str) -> str:
         """Write yeojohnson(name, λ)."""
@@ -520,14 +522,16 @@ def _power_template(powers: tuple[Power, ...], language: str) -> str | None:
         return None
     absolute, power, logarithm = POWER_WORDS[language]
     text = ""
-    for sign, added, exponent in powers:
+    for sign, added, exponent, alone in powers:
+        mark = "-" if sign < 0 else "+"
         # The positive part of ±x, without a choice: (|x| ± x) / 2 is exact.
-        half = f"{_plain(added, language)} + {_plain(0.5, language)}*({absolute} {{s}} {{x}})"
-        base = half.replace("{t}", "{x}").replace("{s}", "-" if sign < 0 else "+")
-        base = base if added else "{x}"
+        both = f"{_plain(0.5, language)}*({absolute.replace('{t}', '{x}')} {mark} {{x}})"
+        base = f"{_plain(added, language)} + {both}"
+        if alone:
+            base = f"{_plain(added, language)} {mark} {{x}}" if added else "{x}"
         p, one = _plain(exponent, language), _plain(1.0, language)
         part = f"({power} - {one})/{p}" if exponent else logarithm
-        text += " - " if sign < 0 else ""
+        text += "" if sign > 0 else " - " if text else "-"
         text += part.replace("{t}", base).replace("{p}", p)
     return f"({text})"
 
