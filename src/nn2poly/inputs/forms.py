@@ -111,8 +111,8 @@ def form_like(table: Any, inputs: Inputs) -> TableForm:
         elif label in factors:
             column, here = factors[label]
             known = {} if column.cuts else {level_text(v): v for v in _distinct([table], j)}
-            values_of = examples(column.cuts) if column.cuts else column.levels
-            found = here, tuple(known.get(level, level) for level in values_of)
+            shown = tuple(known.get(level, level) for level in column.levels)
+            found = here, examples(column.cuts) if column.cuts else shown
         else:
             continue
         kept.append(j)
