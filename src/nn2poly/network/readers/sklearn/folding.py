@@ -211,11 +211,13 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
     by_place = raw.names is None and all(levels.cuts for levels in raw.levels.values())
     numbers, marks = table.value.matrices[NUMBERS], table.value.matrices.get(MARKS)
     curved = table.value.matrices.get(CURVED, np.zeros_like(numbers))
+    imputed = {j for _, places, *_ in raw.imputers for j in places}
     rows: list[FloatArray] = []
     columns: list[Column] = []
     for j, name in enumerate(known):
-        unused = by_place and j not in raw.levels
-        if unused or numbers[j].any() or curved[j].any():
+        # An imputer of several columns needs those too that nothing else does.
+        kept = (by_place and j not in raw.levels) or j in imputed
+        if kept or numbers[j].any() or curved[j].any():
             rows.append(curved[j : j + 1] if curved[j].any() else numbers[j : j + 1])
             function = raw.functions[j] if curved[j].any() else Identity()
             if numbers[j].any() and curved[j].any():
@@ -328,6 +330,8 @@ def _encoder(step: Step, table: Table) -> Table:
     for k, j in enumerate(table.raw):
         if j is None:
             raise step.refuse("encodes columns that another step has computed")
+        if any(j in places for _, places, *_ in table.known.imputers):
+            raise step.refuse("encodes columns that an imputer of several columns fills in")
         found = encode(step.model, k)
         width = found.numbers.shape[1]
         if not found.levels.names:
