@@ -11,7 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.metrics import roc_curve
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
 from typer.testing import CliRunner
 
 import nn2poly as n2p
@@ -67,6 +67,27 @@ def test_convert_fidelity_report_and_predict_speak_of_the_threshold(folder, monk
     labels = run("predict", "poly.json", "-d", "table.csv", "-t", "y", "--label").split()[1:]
     assert labels == poly.predict_label(pd.read_csv("table.csv")).tolist()
     assert f"at least {youden:.6g}" in run("export", "poly.json", "--to", "sql", "--kind", "label")
+
+
+def test_a_pipeline_with_an_imputer_and_bins_needs_no_trust(folder, monkeypatch):
+    skops = pytest.importorskip("skops.io")
+    place, _ = folder
+    monkeypatch.chdir(place)
+    table = pd.read_csv("table.csv")
+    bins = KBinsDiscretizer(4, encode="onehot-dense", strategy="uniform")
+    word = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    columns = ColumnTransformer(
+        [("num", make_pipeline(SimpleImputer(), bins), ["age"]), ("cat", word, ["job"])]
+    )
+    network = MLPClassifier(hidden_layer_sizes=(6,), solver="lbfgs", alpha=1.0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make_pipeline(columns, network).fit(table[["age", "job"]], table.y)
+    skops.dump(model, "binned.skops")
+    run("convert", "binned.skops", "-d", "table.csv", "-t", "y", "-o", "binned.json", "-f")
+    found = run("predict", "binned.json", "-d", "table.csv", "-t", "y", "--proba").split()[1:]
+    chances = np.array([row.split(",") for row in found], dtype=float)
+    np.testing.assert_allclose(chances, model.predict_proba(table[["age", "job"]]), atol=0.02)
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,16 @@ import nn2poly as n2p
 from nn2poly import export
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Column, Coordinate, Inputs
-from nn2poly.inputs.functions import FUNCTIONS, Function, Identity, Log, Log1p, Rank
+from nn2poly.inputs.functions import (
+    FUNCTIONS,
+    BoxCox,
+    Function,
+    Identity,
+    Log,
+    Log1p,
+    Rank,
+    YeoJohnson,
+)
 
 NAMES = ("x1", "x2", "x3")
 
@@ -80,7 +89,13 @@ CASES = {
     "logarithm of a column": (Log(0.5, 1e6),),
     "ranks": (RANK, Log1p(-0.5, 11.0), Rank(knots=(-3.0, 2e-3), shares=(0.25, 1.0))),
     "rank of a column": (RANK,),
-}
+    "powers": (YeoJohnson(power=0.3), BoxCox(0.125, 9.0, 0.5), BoxCox(0.25, power=-0.7)),
+    "powers, bounded": (YeoJohnson(-2.0, 9.0, 1.4), YeoJohnson(-1.0, 2.5, 0.0),
+                        YeoJohnson(-3.0, 5.0, 2.0)),
+    "powers, on one side": (YeoJohnson(0.0, 9.0, 0.4), YeoJohnson(0.25, 2e5, 0.0),
+                            YeoJohnson(-5.0, 0.0, 2.0)),
+    "power of a column": (YeoJohnson(-4.0, 1e6, -0.8),),
+}  # fmt: skip
 SHAPES = {"dense": None, "sparse": 4}
 
 
@@ -116,7 +131,7 @@ def curved(request, make, converted):
     # On the bounds, outside them by little and by much; at the ends of the rest one by one.
     far = [np.full(p, value) for value in (0.0, 0.25, 0.5, 9.0, 1e12)]
     far += [np.where(np.arange(p) == j, 1e12, 2.0) for j in range(p)]
-    if all(function.low > -inf for function in functions):
+    if all(function.low > -inf or function.powers for function in functions):
         far += [np.full(p, -1e12), np.full(p, -0.1)]
     X = np.vstack([X, *far])
     return poly, X, poly.predict(X)
@@ -218,7 +233,7 @@ def from_latex(text):
     text = re.sub(r"z_\{x_\{([0-9]+)\}\}", r"z[\1]", text)
     text = re.sub(r"x_\{([0-9]+)\}", r"x[\1]", text)
     text = re.sub(r"\\(min|max)", r"np.\1imum", text).replace(",\\,", ",").replace("\\,", "*")
-    text = re.sub(r"\^\{([0-9]+)\}", r"**\1", text).replace("{}", "").replace("{-}", "-")
+    text = re.sub(r"\^\{([-0-9.e]+)\}", r"**(\1)", text).replace("{}", "").replace("{-}", "-")
     text = text.replace("\\log", "np.log").replace("\\operatorname{rank}(x", 'rank["x"](x')
     text = re.sub(r"rank\[\"x\"\]\(x\[([0-9]+)\]", r"rank[\1](x[\1]", text)
     return text.replace("\\sqrt{", "np.sqrt(").replace("}", ")")

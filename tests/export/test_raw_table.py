@@ -17,7 +17,12 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    OneHotEncoder,
+    PowerTransformer,
+    StandardScaler,
+)
 
 import nn2poly as n2p
 from nn2poly import export
@@ -57,16 +62,44 @@ def pipeline(text="constant", unknown="ignore"):
     return make_pipeline(columns, network)
 
 
-@pytest.fixture(scope="module", params=["one region", "regions", "logarithms"])
+def binned(encode="onehot"):
+    """Make a pipeline that fills in its numbers, marks them, cuts one and bends the other."""
+    fill = [SimpleImputer(strategy="median", add_indicator=True)]
+    bins = KBinsDiscretizer(4, encode=encode, strategy="uniform")
+    numbers = ColumnTransformer([("age", bins, [1]), ("income", PowerTransformer(), [0])],
+                                remainder="passthrough")  # fmt: skip
+    word = make_pipeline(
+        SimpleImputer(strategy="constant", fill_value="missing"),
+        OneHotEncoder(handle_unknown="ignore"),
+    )
+    columns = ColumnTransformer(
+        [("num", make_pipeline(*fill, numbers), NUMBERS), ("cat", word, TEXTS)]
+    )
+    network = MLPClassifier(hidden_layer_sizes=(8,), max_iter=60, random_state=0)
+    return make_pipeline(columns, network)
+
+
+OPTIONS = {
+    "one region": {},
+    "regions": {"regions": 3},
+    "logarithms": {"transforms": "auto"},
+    "bins": {},
+    "bins, regions": {"regions": 3},
+}
+
+
+@pytest.fixture(scope="module", params=OPTIONS)
 def formula(request):
-    options = {"one region": {}, "regions": {"regions": 3}, "logarithms": {"transforms": "auto"}}
     X, y = credit()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = pipeline().fit(X, y)
-        poly = n2p.convert(model, 2, data=X, threshold=0.35, **options[request.param])
+        model = (binned() if "bins" in request.param else pipeline()).fit(X, y)
+        poly = n2p.convert(model, 2, data=X, threshold=0.35, **OPTIONS[request.param])
     new, _ = credit(120, 7)
     new.loc[:3, "purpose"] = "rocket"
+    cuts = [cut for column in poly.inputs.columns for cut in column.cuts]
+    edges = [*cuts, *np.nextafter(cuts, -np.inf), *np.nextafter(cuts, np.inf)]
+    new.loc[4 : 3 + len(edges), "age"] = edges
     return poly, new
 
 

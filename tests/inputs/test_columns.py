@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import nn2poly as n2p
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning, StorageError
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import Column, Coordinate, Inputs
+from nn2poly.inputs import Column, Coordinate, Hole, Inputs
 
 SEX = Column.factor("sex", ["male", "female"])
 
@@ -413,3 +413,32 @@ def test_inputs_of_any_column_come_back_with_their_polynomial(tmp_path):
         assert found.inputs.places == inputs.places
         frame = pd.DataFrame(SPOKEN).assign(age=[3, 4])
         np.testing.assert_array_equal(found.predict(frame), poly.predict(frame))
+
+
+def test_names_of_columns_reach_the_marks_of_a_factors_holes():
+    job = dataclasses.replace(Column.factor("job", ["clerk", "nurse"]), is_text=True)
+    inputs = Inputs(
+        (Column("age"), job, Column.marking("age", Hole()), Column.marking("job", Hole()))
+    )
+    named = inputs.renamed(["years", "work"])
+    assert named.feature_names == (
+        "years", "work=clerk", "work=nurse", "missing(years)", "missing(work)",
+    )  # fmt: skip
+    assert [column.marks for column in named.columns] == ["", "", "years", "work"]
+
+
+def test_cuts_are_increasing_and_one_fewer_than_levels():
+    column = Column.cut("age", [30.0, 45.0])
+    assert Column.from_dict(column.to_dict()) == column
+    assert "cuts" not in Column("age").to_dict()
+    for cuts in ((45.0, 30.0), (30.0, 30.0), (30.0, np.inf)):
+        with pytest.raises(InvalidInputError, match="finite and increasing"):
+            dataclasses.replace(column, cuts=cuts)
+    with pytest.raises(InvalidInputError, match="does not fit together"):
+        dataclasses.replace(column, cuts=(30.0,))
+
+
+def test_levels_of_cuts_have_as_many_digits_as_tell_them_apart():
+    assert Column.cut("x", [1234567.0, 2e6]).levels[1] == "[1234567, 2000000)"
+    assert Column.cut("x", [0.1234567, 0.1234568]).levels[1] == "[0.1234567, 0.1234568)"
+    assert Column.cut("x", [1 / 3, 2 / 3]).levels[1] == "[0.3333, 0.6667)"

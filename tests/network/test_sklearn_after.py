@@ -8,7 +8,12 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, PowerTransformer, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    PowerTransformer,
+    StandardScaler,
+)
 
 import nn2poly as n2p
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning
@@ -32,6 +37,9 @@ NAMED = {
         FunctionTransformer(np.cbrt, feature_names_out="one-to-one"), ("cbrt(income)", "cbrt(age)"),
     ),
     "powers": (PowerTransformer(), ("power(income)", "power(age)")),
+    "bins": (
+        KBinsDiscretizer(4, encode="ordinal", strategy="uniform"), ("bin(income)", "bin(age)"),
+    ),
     "of one column": (
         make_column_transformer((FunctionTransformer(np.cbrt), ["income"]),
                                 remainder="passthrough"),
@@ -57,6 +65,19 @@ def test_raw_data_where_transformed_data_belong_are_noticed_by_their_range():
     # After the scaler, which knows what it gives.
     with pytest.warns(OutsideRangeWarning, match="around 0 ± 1"):
         n2p.convert(model, 1, data=bent, after="scale")
+
+
+def test_raw_data_behind_a_logarithm_or_bins_are_noticed_without_a_scaler():
+    for first in (FunctionTransformer(lambda x: 2 * np.log(x) + 3),
+                  KBinsDiscretizer(5, encode="ordinal", strategy="uniform")):  # fmt: skip
+        network = MLPRegressor(hidden_layer_sizes=(4,), max_iter=5, random_state=0)
+        model = Pipeline([("bend", first), ("net", network)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X.to_numpy(), Y)
+        n2p.convert(model, 1, data=model[:1].transform(X.to_numpy()), after="bend")
+        with pytest.warns(OutsideRangeWarning, match="look like raw data"):
+            n2p.convert(model, 1, data=X.to_numpy(), after="bend")
 
 
 def test_a_frame_of_raw_columns_is_refused_by_name():

@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator, SimpleImputer
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import FeatureUnion, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
 
 import nn2poly as n2p
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
@@ -244,3 +244,31 @@ def test_two_values_for_one_hole_are_refused():
     union = FeatureUnion([("one", SimpleImputer(missing_values=-1.0)), ("nan", SimpleImputer())])
     with pytest.raises(UnsupportedModelError, match="another value for missing"):
         n2p.read_network(fitted([union], X, y))
+
+
+def test_an_imputer_of_several_columns_keeps_those_that_nothing_else_uses():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    y = X.a + X.b
+    holes = X.mask(rng.random(X.shape) < 0.1)
+    chosen = make_column_transformer(("passthrough", [0, 1]))
+    network = MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs", max_iter=50, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make_pipeline(KNNImputer(), chosen, network).fit(holes, y)
+    found = n2p.read_network(model)
+    assert found.feature_names == ("a", "b", "c")
+    np.testing.assert_allclose(found.predict(holes), model.predict(holes), rtol=0, atol=1e-9)
+
+
+def test_bins_behind_an_imputer_of_several_columns_are_refused():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 2)), columns=list("ab"))
+    holes = X.mask(rng.random(X.shape) < 0.1)
+    bins = KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
+    network = MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs", max_iter=50, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make_pipeline(KNNImputer(), bins, network).fit(holes, X.a)
+    with pytest.raises(UnsupportedModelError, match="an imputer of several columns fills in"):
+        n2p.read_network(model)

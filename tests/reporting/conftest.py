@@ -9,7 +9,7 @@ import pytest
 import nn2poly as n2p
 from nn2poly.formula.region_tree import Leaf, Split
 from nn2poly.inputs import Column, Coordinate, Inputs
-from nn2poly.inputs.functions import Identity
+from nn2poly.inputs.functions import BoxCox, Identity, YeoJohnson
 
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
@@ -232,6 +232,21 @@ def curved(folder, make_network):
     poly = n2p.convert(network, 2, data=X, transforms=transforms)
     path = n2p.report(poly, network, X, path=folder / "curved.html")
     return Made(path, poly, X)
+
+
+@pytest.fixture(scope="session")
+def powered(folder):
+    """Columns that enter as powers, of both signs and of one."""
+    functions = YeoJohnson(-2.0, 9.0, 0.3), YeoJohnson(0.0, 5.0, 0.0), BoxCox(0.25, 4.0, -0.7)
+    columns = [
+        Column(name, coordinates=(Coordinate(0.5, 2.0, function),))
+        for name, function in zip("abc", functions, strict=True)
+    ]
+    rng = np.random.default_rng(5)
+    X = rng.uniform([-3.0, 0.0, 0.1], [10.0, 6.0, 5.0], (200, 3))
+    inputs = Inputs(tuple(columns)).seen(X.min(axis=0), X.max(axis=0))
+    poly = n2p.Polynomial(rng.normal(size=(10, 1)), 2, inputs=inputs)
+    return Made(n2p.report(poly, None, X, path=folder / "powered.html"), poly, X)
 
 
 @pytest.fixture(scope="session")

@@ -75,6 +75,15 @@ def test_functions_of_columns_and_their_bounds_are_those_of_predict(stay, curved
     assert "log(size)" in page.page.locator("#contributions").text_content()
 
 
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
+def test_powers_of_columns_are_those_of_predict(stay, powered):
+    page = stay(powered.path)
+    for x in ([-1.5, 0.5, 0.5], [3.0, 2.0, 3.0], [-1e6, 1e6, 1e6], [0.0, 0.0, 0.3]):
+        set_fields(page.page, dict(zip("abc", x, strict=True)))
+        assert_follows(page.raw(), powered.poly, x)
+    assert "yeojohnson(a, 0.3)" in page.page.locator("#contributions").text_content()
+
+
 def test_contributions_sum_to_the_prediction(stay, covertype):
     page = stay(covertype.path)
     page.page.locator("#output").select_option("3")

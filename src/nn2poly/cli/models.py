@@ -23,6 +23,8 @@ from nn2poly.network.readers import read_network
 # Parts of scikit-learn's networks, preprocessing and searches that skops does not vouch for.
 # All hold numbers and settings; none runs code of the file's when it is opened.
 SAFE_TYPES = (
+    # The type of an array that is read without pickle; an imputer keeps one.
+    "numpy.dtype",
     "sklearn.compose._column_transformer.make_column_selector",
     "sklearn.feature_selection._univariate_selection.f_classif",
     "sklearn.feature_selection._univariate_selection.f_regression",

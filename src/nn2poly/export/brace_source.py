@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import isinf
 
 from nn2poly.export.branches import (
     End,
@@ -21,6 +22,7 @@ from nn2poly.export.raw_table import RawTable, Source, raw_table
 from nn2poly.export.writing import Notation, setup_of, spelled, write
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import Hole
+from nn2poly.inputs.cuts import Interval
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,16 @@ class _Language:
         if source.marks:
             return f"{self._is_hole(x, hole, is_text)} ? 1.0 : 0.0"
         value = x if self.is_c else f"({x} == null ? NaN : {x})"
-        if hole is None or not isinstance(hole.fill, float):
-            return value
-        return f"{self._is_hole(x, hole, is_text)} ? {self.notation.signed(hole.fill)} : {value}"
+        if hole is not None and isinstance(hole.fill, float):
+            fill = self.notation.signed(hole.fill)
+            value = f"{self._is_hole(x, hole, is_text)} ? {fill} : {value}"
+        return value if source.interval is None else self._within(f"({value})", source.interval)
+
+    def _within(self, value: str, interval: Interval) -> str:
+        low, high = (None if isinf(end) else self.notation.signed(end) for end in interval)
+        ends = [(sign, end) for sign, end in (("<", low), (">=", high)) if end]
+        tests = [f"{value} {sign} {end} ? 0.0 : " for sign, end in ends]
+        return f"{''.join(tests)}{value} == {value} ? 1.0 : {'0.0/0.0' if self.is_c else 'NaN'}"
 
     def _is_hole(self, x: str, hole: Hole | None, is_text: bool) -> str:
         code = None if hole is None else hole.code

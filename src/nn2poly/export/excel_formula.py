@@ -6,6 +6,7 @@ import re
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
+from math import isinf
 
 from nn2poly.arguments import listed
 from nn2poly.errors import InvalidInputError
@@ -15,6 +16,7 @@ from nn2poly.export.horner import check_writable
 from nn2poly.export.raw_table import Source, raw_table
 from nn2poly.export.writing import Notation, inlined, spelled, write
 from nn2poly.formula.piecewise import Explicit
+from nn2poly.inputs.cuts import Interval
 
 # Excel's own limits for a formula.
 MAX_CHARACTERS = 8192
@@ -148,9 +150,16 @@ def _feature(source: Source, cell: str) -> str:
         return f"IF({empty},1,0)"
     if source.texts is not None:
         return _level(source, cell, empty)
-    if hole is None or not isinstance(hole.fill, float):
-        return f'IF({cell}="",NA(),{cell})'
-    return f"IF({empty},{_signed(hole.fill)},{cell})"
+    value = f'IF({cell}="",NA(),{cell})'
+    if hole is not None and isinstance(hole.fill, float):
+        value = f"IF({empty},{_signed(hole.fill)},{cell})"
+    return value if source.interval is None else _within(value, source.interval)
+
+
+def _within(x: str, interval: Interval) -> str:
+    low, high = (None if isinf(end) else _signed(end) for end in interval)
+    inside = "1" if high is None else f"IF({x}<{high},1,0)"
+    return inside if low is None else f"IF({x}<{low},0,{inside})"
 
 
 def _level(source: Source, cell: str, empty: str) -> str:

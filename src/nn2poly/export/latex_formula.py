@@ -18,7 +18,7 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import Region
 from nn2poly.formula.region_tree import Between, level_names
 from nn2poly.inputs import Coordinate, Inputs
-from nn2poly.inputs.functions import Function, Identity
+from nn2poly.inputs.functions import Function, Identity, Power
 
 ESCAPES = {
     "\\": r"{\backslash}",
@@ -259,7 +259,21 @@ def _curved(text: str, function: Function, digits: int) -> str:
     for end, name in ((function.low, "max"), (function.high, "min")):
         if not isinf(end):
             text = rf"\{name}({text},\, {_signed(end, digits)})"
+    if function.powers:
+        return "".join(_power(text, power, digits) for power in function.powers)
     return text if isinstance(function, Identity) else spelling_of(function, "latex").format(x=text)
+
+
+def _power(text: str, power: Power, digits: int) -> str:
+    """Write one of the powers that a function is the sum of, with its sign."""
+    base, exponent = text, _signed(power.exponent, digits)
+    if power.added:
+        side = text if power.sign > 0 else f"-{text}"
+        side = side if power.alone else rf"\max({side},\, 0)"
+        base = f"({_number(power.added, digits)} + {side})"
+    raised = f"({base}^{{{exponent}}} - 1) / {_bracketed(exponent)}"
+    written = rf"\log({base})" if power.exponent == 0.0 else raised
+    return written if power.sign > 0 else f" - {written}"
 
 
 def _table_lines(feature: str, function: Function, digits: int, width: int) -> list[str]:

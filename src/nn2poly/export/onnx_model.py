@@ -31,7 +31,8 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.region_tree import Leaf, Split, Tree, question
 from nn2poly.inputs import Inputs
-from nn2poly.inputs.functions import Function, Identity
+from nn2poly.inputs.cuts import Interval
+from nn2poly.inputs.functions import Function, Identity, Power
 
 # Of 2022: every operator used here in double precision, and old enough for most runtimes.
 OPSET, IR_VERSION = 17, 8
@@ -206,11 +207,21 @@ def _number_block(graph: _Graph, table: RawTable, k: int, sources: Sequence[Sour
         )
         if source.marks:
             parts.append(graph.apply("Cast", is_hole, to=graph.helper.TensorProto.DOUBLE))
-        elif hole is None or hole.fill is None:
-            parts.append(column)
-        else:
-            parts.append(graph.apply("Where", is_hole, graph.constant([[hole.fill]]), column))
+            continue
+        value = column
+        if hole is not None and hole.fill is not None:
+            value = graph.apply("Where", is_hole, graph.constant([[hole.fill]]), column)
+        parts.append(value if source.interval is None else _within(graph, value, source.interval))
     return parts[0] if len(parts) == 1 else graph.apply("Concat", *parts, axis=1)
+
+
+def _within(graph: _Graph, column: str, interval: Interval) -> str:
+    """Mark the numbers of a column (n, 1) that lie in an interval; NaN stays."""
+    low, high = (graph.constant([[end]]) for end in interval)
+    reached = graph.apply("GreaterOrEqual", column, low)
+    inside = graph.apply("And", reached, graph.apply("Less", column, high))
+    marked = graph.apply("Cast", inside, to=graph.helper.TensorProto.DOUBLE)
+    return graph.apply("Where", graph.apply("IsNaN", column), column, marked)
 
 
 def _text_block(graph: _Graph, table: RawTable, k: int, sources: Sequence[Source]) -> str:
@@ -375,11 +386,25 @@ def _applied(graph: _Graph, column: str, function: Function) -> str:
         return column
     if function.points:
         return _between(graph, column, np.array(function.points))
+    if function.powers:
+        return graph.apply("Sum", *(_power(graph, column, power) for power in function.powers))
     if not function.onnx:
         raise unspelled(function, "onnx")
     if function.added:
         column = graph.apply("Add", column, graph.constant([function.added]))
     return graph.apply(function.onnx, column)
+
+
+def _power(graph: _Graph, column: str, power: Power) -> str:
+    """Give one of the powers that a function of a column (n, 1) is the sum of."""
+    side = graph.apply("Mul", column, graph.constant([power.sign]))
+    side = graph.apply("Max", side, graph.constant([0.0]))
+    base = graph.apply("Add", side, graph.constant([power.added]))
+    if power.exponent == 0.0:
+        return graph.apply("Mul", graph.apply("Log", base), graph.constant([power.sign]))
+    raised = graph.apply("Pow", base, graph.constant([power.exponent]))
+    less = graph.apply("Sub", raised, graph.constant([1.0]))
+    return graph.apply("Div", less, graph.constant([power.sign * power.exponent]))
 
 
 def _between(graph: _Graph, column: str, points: FloatArray) -> str:

@@ -106,7 +106,7 @@ def python(poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
     arguments = called[: len(names)]
     made = (
         [
-            arguments[source.column] if source.texts is None and not source.marks else called[j]
+            arguments[source.column] if source.is_number else called[j]
             for j, source in enumerate(table.sources, start=len(names))
         ]
         if extra
@@ -205,7 +205,7 @@ def _reading(source: _Source) -> list[str]:
     levels = [
         f"{name} = {_level(source.arguments[one.column], one)}"
         for name, one in zip(source.features, source.table.sources, strict=True)
-        if one.texts is not None
+        if one.texts is not None or one.interval is not None
     ]
     return [*lines, *dict.fromkeys(fills), *levels]
 
@@ -217,6 +217,10 @@ def _hole(x: str, hole: Hole | None, is_text: bool) -> str:
 
 
 def _level(x: str, one: Source) -> str:
+    if one.interval is not None:
+        ends = zip((">=", "<"), one.interval, strict=True)
+        inside = " & ".join(f"({x} {sign} {end!r})" for sign, end in ends if isfinite(end))
+        return f"_where({x} != {x}, {x}, 1.0*({inside}))"
     if one.is_rest:
         return f"1.0 - 1.0*({_is_one_of(x, one.others or ())})"
     shown = f"1.0*({_is_one_of(x, one.texts or ())})"

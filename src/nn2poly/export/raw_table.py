@@ -1,8 +1,9 @@
 """The columns of the user's table that an export takes, and what each feature is of them.
 
-A number is a column; a factor is one column of text where the table holds it as text; what marks
-holes is no column of its own. Languages spell the four questions that are left: a number, its
-filled value, whether a text is a level, whether a cell is a hole.
+A number is a column; a factor is one column of text where the table holds it as text, and one of
+numbers where it is cut; what marks holes is no column of its own. Languages spell the questions
+that are left: a number, its filled value, whether it lies in an interval, whether a text is a
+level, whether a cell is a hole.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nn2poly.inputs import Column, Hole, Inputs
+from nn2poly.inputs.cuts import Interval, intervals
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,9 @@ class Source:
         The feature is 1 for all texts but the others.
     marks
         The feature is 1 where the column has a hole.
+    interval
+        Of a number that is cut: the feature is 1 for the numbers from the first on, below the
+        second.
     """
 
     column: int
@@ -46,11 +51,17 @@ class Source:
     others: tuple[str, ...] | None = None
     is_rest: bool = False
     marks: bool = False
+    interval: Interval | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Say that the feature is the number of the column, its holes filled in."""
+        return self.texts is None and not self.marks and self.interval is None
 
     @property
     def is_plain(self) -> bool:
         """Say that the feature is the column as it is."""
-        return self.hole is None and self.texts is None and not self.marks
+        return self.hole is None and self.is_number
 
     @property
     def fills_level(self) -> bool:
@@ -97,7 +108,7 @@ def raw_table(inputs: Inputs) -> RawTable:
     sources: dict[int, Source] = {}
     pairs = list(zip(inputs.columns, inputs.places, strict=True))
     for column, places in [pair for pair in pairs if not pair[0].marks]:
-        names = [column.name] if column.is_text else list(column.features)
+        names = [column.name] if column.in_one_column else list(column.features)
         begin = len(columns)
         columns += [TableColumn(name, column.is_text) for name in names]
         sources.update(zip(places, _sources(column, begin), strict=True))
@@ -111,6 +122,8 @@ def raw_table(inputs: Inputs) -> RawTable:
 
 
 def _sources(column: Column, begin: int) -> list[Source]:
+    if column.cuts:
+        return [Source(begin, column.hole, interval=ends) for ends in intervals(column.cuts)]
     if not column.is_text:
         return [Source(begin + k, column.hole) for k in range(column.width)]
     sources = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import isinf
 
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.branches import (
@@ -22,6 +23,7 @@ from nn2poly.export.raw_table import RawTable, Source, raw_table
 from nn2poly.export.writing import Notation, inlined, spelled, write
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import Hole, level_text
+from nn2poly.inputs.cuts import Interval
 
 
 def _number(value: float) -> str:
@@ -156,7 +158,23 @@ def _feature(source: Source, x: str, coded: bool) -> str:
             return f"(CASE WHEN {x} IS NULL THEN 1e0 ELSE 0e0 END)"
         same = f"{x}={_literal(code)}"
         return f"(CASE WHEN {same} THEN 1e0 WHEN {x} IS NOT NULL THEN 0e0 END)"
-    return _filled(source.hole, x)
+    value = _filled(source.hole, x)
+    return value if source.interval is None else _within(value, source.interval)
+
+
+def _within(x: str, interval: Interval) -> str:
+    """Spell 1 where a number is in an interval, else 0; NULL stays, as it answers no question.
+
+    Examples
+    --------
+    >>> _within('"age"', (30.0, 45.0))
+    '(CASE WHEN "age"<30e0 THEN 0e0 WHEN "age"<45e0 THEN 1e0 WHEN "age">=45e0 THEN 0e0 END)'
+    """
+    low, high = (None if isinf(end) else COMPACT.signed(end) for end in interval)
+    parts = [f"WHEN {x}<{low} THEN 0e0"] if low else []
+    parts += [f"WHEN {x}<{high} THEN 1e0 WHEN {x}>={high} THEN 0e0"] if high else []
+    parts += [] if high else [f"WHEN {x}>={low} THEN 1e0"]
+    return f"(CASE {' '.join(parts)} END)"
 
 
 def _filled(hole: Hole | None, x: str) -> str:

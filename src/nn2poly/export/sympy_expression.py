@@ -16,7 +16,7 @@ from nn2poly.export.writing import spelling_of
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.region_tree import Question
 from nn2poly.inputs import Coordinate
-from nn2poly.inputs.functions import Function, Identity
+from nn2poly.inputs.functions import Function, Identity, Power
 
 
 def sympy(poly: Explicit) -> dict[str, Any]:
@@ -141,8 +141,19 @@ def _curved(symbol: Any, function: Function, library: Any) -> Any:
         symbol = library.Min(symbol, _number(function.high, library))
     if isinstance(function, Identity):
         return symbol
+    if function.powers:
+        return library.Add(*(_power(symbol, power, library) for power in function.powers))
     inner = symbol + _number(function.added, library) if function.added else symbol
     return getattr(library, spelling_of(function, "sympy"))(inner)
+
+
+def _power(symbol: Any, power: Power, library: Any) -> Any:
+    """Give one of the powers that a function is the sum of."""
+    sign, exponent = _number(power.sign, library), _number(power.exponent, library)
+    side = sign * symbol if power.alone else library.Max(sign * symbol, 0)
+    base = _number(power.added, library) + side if power.added else side
+    part = library.log(base) if power.exponent == 0.0 else (base**exponent - 1) / exponent
+    return sign * part
 
 
 def _between(symbol: Any, function: Function, library: Any) -> Any:

@@ -18,6 +18,7 @@ from nn2poly.arguments import check_choice, check_names, default_names, per_feat
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
+from nn2poly.inputs.cuts import examples, interval_names, intervals
 from nn2poly.inputs.functions import Identity
 from nn2poly.inputs.holes import (
     Hole,
@@ -41,6 +42,7 @@ from nn2poly.plain import (
     plain_count,
     plain_flag,
     plain_list,
+    plain_mapping,
     plain_number,
     plain_object,
     plain_texts,
@@ -82,11 +84,15 @@ class Column:
         level means, as text. Empty: every level means itself.
     rest
         For a factor: the number of the level that any other value means; None: it is refused.
+    cuts
+        For a factor that the table holds as a number: where each level but the first begins.
 
     Examples
     --------
     >>> Column.factor("sex", ["male", "female"]).features
     ('sex=male', 'sex=female')
+    >>> Column.cut("age", [30.0, 45.0]).levels
+    ('below 30', '[30, 45)', '45 or more')
     >>> Column("city", "factor", ("Paris", "rare"), ("a", "b"), members=(("Paris",), ("Albi",)))
     ... # doctest: +ELLIPSIS
     Column(name='city', kind='factor', levels=('Paris', 'rare'), ...)
@@ -103,6 +109,7 @@ class Column:
     is_text: bool = False
     members: tuple[tuple[str, ...], ...] = ()
     rest: int | None = None
+    cuts: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         check_choice(self.kind, KINDS, name="kind")
@@ -114,11 +121,18 @@ class Column:
         is_factor = self.kind == "factor"
         sizes |= {len(self.levels)} if is_factor else {1}
         sizes |= {len(self.members)} if self.members else set()
+        sizes |= {len(self.cuts) + 1} if self.cuts else set()
         if len(sizes) > 1 or (self.levels and not is_factor):
             raise InvalidInputError(
                 f"The column {self.name!r} does not fit together.",
                 expected="one feature, coordinate and range each; of a factor one per level",
                 found=f"{self.width} features, {len(self.levels)} levels",
+            )
+        if not (np.isfinite(self.cuts).all() and np.all(np.diff(self.cuts) > 0)):
+            raise InvalidInputError(
+                f"The cuts of the column {self.name!r} cannot be used.",
+                expected="finite and increasing numbers",
+                found=str(self.cuts),
             )
 
     @classmethod
@@ -128,6 +142,11 @@ class Column:
         """Make a factor; its features are called ``name=level`` unless they have names."""
         names = [f"{name}={level}" for level in levels] if features is None else features
         return cls(name, "factor", tuple(levels), tuple(names))
+
+    @classmethod
+    def cut(cls, name: str, cuts: Sequence[float]) -> Column:
+        """Make a factor of a number: its levels are the intervals between the cuts."""
+        return replace(cls.factor(name, interval_names(cuts)), cuts=tuple(cuts))
 
     @classmethod
     def marking(cls, column: str, hole: Hole) -> Column:
@@ -140,12 +159,18 @@ class Column:
         return len(self.features)
 
     @property
+    def in_one_column(self) -> bool:
+        """Say of a factor that the table holds it in one column: of levels, or of numbers."""
+        return self.is_text or bool(self.cuts)
+
+    @property
     def values(self) -> tuple[tuple[str, ...], ...]:
         """For each level the values of the table that mean it; those of `rest` are all others."""
         return self.members or tuple((level,) for level in self.levels)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data for a file."""
+        """Give plain data for a file; one without cuts is as before there were any."""
+        cuts = {"cuts": list(self.cuts)} if self.cuts else {}
         return {
             "name": self.name,
             "kind": self.kind,
@@ -158,13 +183,15 @@ class Column:
             "is_text": self.is_text,
             "members": [list(texts) for texts in self.members],
             "rest": self.rest,
+            **cuts,
         }
 
     @classmethod
     def from_dict(cls, data: Any) -> Column:
         """Rebuild a column from `to_dict`."""
         names = ("name", "kind", "levels", "features", "coordinates", "ranges")
-        found = plain_object(data, (*names, "hole", "marks", "is_text", "members", "rest"))
+        later = ("hole", "marks", "is_text", "members", "rest", "cuts")
+        found = plain_object({"cuts": [], **plain_mapping(data)}, (*names, *later))
         ranges, hole, rest = found["ranges"], found["hole"], found["rest"]
         if not (found["features"] and found["coordinates"]):
             raise ValueError("a column has no feature or no coordinate")
@@ -180,6 +207,7 @@ class Column:
             plain_flag(found["is_text"]),
             tuple(map(plain_texts, plain_list(found["members"]))),
             None if rest is None else plain_count(rest),
+            tuple(map(plain_number, plain_list(found["cuts"]))),
         )
 
 
@@ -385,8 +413,9 @@ class Inputs:
     def are_numbers(self) -> bool:
         """Say that a table of numbers alone tells the levels of all factors."""
         factors = [column for column in self.columns if column.kind == "factor"]
-        texts = (text for c in factors for level in c.values for text in level)
-        return bool(factors) and all(c.is_text for c in factors) and all(map(_is_whole, texts))
+        texts = (text for c in factors if c.is_text for level in c.values for text in level)
+        alone = all(column.in_one_column for column in factors)
+        return bool(factors) and alone and all(map(_is_whole, texts))
 
     @cached_property
     def table_features(self) -> tuple[str, ...]:
@@ -396,26 +425,30 @@ class Inputs:
 
     @cached_property
     def levels_of(self) -> dict[str, Level]:
-        """What the features stand for that are levels of a column of text."""
-        factors = [column for column in self.columns if column.kind == "factor"]
-        return {
-            feature: Level(column.name, column.values[k], k == column.rest)
-            for column in factors
-            for k, feature in enumerate(column.features)
-        }
+        """What the features stand for that are levels of a column of text, or of a number."""
+        found: dict[str, Level] = {}
+        for column in (column for column in self.columns if column.kind == "factor"):
+            pairs = zip(column.features, intervals(column.cuts), strict=False)
+            for k, feature in enumerate(column.features):
+                found[feature] = Level(column.name, column.values[k], k == column.rest)
+            if column.cuts:
+                found |= {name: Level(column.name, (), interval=ends) for name, ends in pairs}
+        return found
 
     def as_columns(self, features: FloatArray) -> npt.NDArray[Any]:
         """Give the columns (n, m) of the table that features (n, p) stand for.
 
-        Levels of a factor that the table holds as one column are numbers again, or text.
+        Levels of a factor that the table holds as one column are numbers again, or text; of a
+        number that is cut, some number of the level.
         """
-        if not any(column.is_text for column in self.columns):
+        if not any(column.in_one_column for column in self.columns):
             return features
         parts: list[Any] = []
         for column, places in zip(self.columns, self.places, strict=True):
             mine = features[:, list(places)]
-            levels = np.array([_value(text) for text in column.levels], dtype=object)
-            parts += [levels[mine.argmax(axis=1)]] if column.is_text else list(mine.T)
+            known = examples(column.cuts) if column.cuts else map(_value, column.levels)
+            levels = np.array([*known], dtype=object)
+            parts += [levels[mine.argmax(axis=1)]] if column.in_one_column else list(mine.T)
         numbers = not any(isinstance(part[0], str) for part in parts if len(part))
         return np.column_stack(parts).astype(np.float64 if numbers else object)
 
@@ -614,6 +647,9 @@ class Inputs:
         if not isinstance(names, list | tuple) or len(names) != len(self.table_features):
             return names
         called = dict(zip(self.table_features, names, strict=True))
+        for column in (column for column in self.columns if column.kind == "factor"):
+            mine = tuple(called[name] for name in column.features)
+            called[column.name] = _renamed_factor(column, mine).name
         marked = {column.name: column.marks for column in self.columns if column.marks}
         return tuple(
             called[name] if name in called else missing_name(called.get(marked[name], marked[name]))

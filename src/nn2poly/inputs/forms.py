@@ -17,6 +17,7 @@ from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.columns import Column, Inputs
+from nn2poly.inputs.cuts import examples
 from nn2poly.inputs.matrices import frame_columns, level_text, read_array
 
 # Levels of one column of text, beyond which it is more likely a name or a number of a row (taste).
@@ -109,8 +110,9 @@ def form_like(table: Any, inputs: Inputs) -> TableForm:
             found: tuple[tuple[int, ...], tuple[Any, ...]] = (numbers[label],), ()
         elif label in factors:
             column, here = factors[label]
-            known = {level_text(v): v for v in _distinct([table], j)}
-            found = here, tuple(known.get(level, level) for level in column.levels)
+            known = {} if column.cuts else {level_text(v): v for v in _distinct([table], j)}
+            shown = tuple(known.get(level, level) for level in column.levels)
+            found = here, examples(column.cuts) if column.cuts else shown
         else:
             continue
         kept.append(j)

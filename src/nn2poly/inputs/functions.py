@@ -11,9 +11,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import inf, isinf, isnan
+from math import inf, isfinite, isinf, isnan
 from sys import float_info
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,37 @@ from nn2poly.plain import plain_number
 
 # Points of a table, at most: what is still written out in a formula (taste).
 MAX_KNOTS = 64
+
+
+class Power(NamedTuple):
+    """A part of a function: sign · ((added + max(sign · x, 0))^exponent − 1) / exponent.
+
+    Its limit for the exponent 0 is the logarithm. ``alone`` says that the bounds leave no other
+    part, and sign · x is never negative.
+    """
+
+    sign: float
+    added: float
+    exponent: float
+    alone: bool = False
+
+    def base(self, x: FloatArray) -> FloatArray:
+        """Give what is raised to the power."""
+        return self.added + np.maximum(self.sign * x, 0.0)
+
+    def values(self, x: FloatArray) -> FloatArray:
+        """Give the part at every entry."""
+        logarithm = np.log(self.base(x))
+        if self.exponent == 0.0:
+            return self.sign * logarithm
+        # Of a small exponent, the difference of a power and 1 would lose its digits.
+        return self.sign * np.expm1(self.exponent * logarithm) / self.exponent
+
+    def slopes(self, x: FloatArray) -> FloatArray:
+        """Give the derivative; at 0 that of the side of the sign."""
+        inside = self.sign * x >= 0 if self.sign > 0 or self.alone else self.sign * x > 0
+        slopes: FloatArray = np.where(inside, self.base(x) ** (self.exponent - 1.0), 0.0)
+        return slopes
 
 
 @dataclass(frozen=True)
@@ -35,8 +66,9 @@ class Function(ABC):
     Python (under a name that begins with an underscore, as no feature's does). ``onnx`` is the
     operator that applies it. ``added`` is a number that SymPy and ONNX add to the argument first.
     ``words`` say in a sentence what a column enters as.
-    ``points`` are those of a function that is linear between them and held at the outer two: a
-    language without a spelling writes it from these.
+    ``points`` are those of a function that is linear between them and held at the outer two, and
+    ``powers`` those that a function is a sum of: a language without a spelling writes it from
+    these.
 
     Parameters
     ----------
@@ -77,6 +109,11 @@ class Function(ABC):
     @property
     def points(self) -> tuple[tuple[float, float], ...]:
         """The points (x, value) of a function that is linear between them; none for others."""
+        return ()
+
+    @property
+    def powers(self) -> tuple[Power, ...]:
+        """The powers that a function is the sum of, see `Power`; none for others."""
         return ()
 
     def template(self, language: str) -> str | None:
@@ -352,6 +389,176 @@ class Rank(Function):
         return f"rank({name})"
 
 
+# How languages write the absolute value, a power and a logarithm.
+POWER_WORDS = {
+    "python": ("abs({t})", "({t})**{p}", "_log({t})"),
+    "c": ("fabs({t})", "pow({t}, {p})", "log({t})"),
+    "javascript": ("Math.abs({t})", "Math.pow({t}, {p})", "Math.log({t})"),
+    "sql": ("ABS({t})", "POWER({t},{p})", "LN({t})"),
+    "excel": ("ABS({t})", "({t})^{p}", "LN({t})"),
+}
+
+
+@dataclass(frozen=True)
+class BoxCox(Function):
+    """The Box-Cox power of a positive feature, (x^λ − 1) / λ.
+
+    Parameters
+    ----------
+    low, high
+        Bounds; the low one is above 0.
+    power
+        The exponent λ, not 0: that is the logarithm.
+
+    Examples
+    --------
+    >>> BoxCox(power=2.0).values(np.array([1.0, 3.0])), BoxCox(power=0.25).text("income")
+    (array([0., 4.]), 'boxcox(income, 0.25)')
+    """
+
+    low: float = float_info.min
+    power: float = 1.0
+
+    kind: ClassVar[str] = "boxcox"
+    words: ClassVar[str] = "its Box-Cox power"
+    setup: ClassVar[Mapping[str, str]] = {"c": "#include <math.h>"}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_low(self.low, 0.0, "boxcox")
+        _check_power(self.power)
+        if self.power == 0.0:
+            raise _bad_power("a power other than 0, which is the logarithm", self.power)
+
+    @property
+    def powers(self) -> tuple[Power, ...]:
+        """The one power."""
+        return (Power(1.0, 0.0, self.power, alone=True),)
+
+    def template(self, language: str) -> str | None:
+        """Write the power out."""
+        return _power_template(self.powers, language)
+
+    def curve(self, x: FloatArray) -> FloatArray:
+        """Give (x^λ − 1) / λ."""
+        return self.powers[0].values(x)
+
+    def curve_slopes(self, x: FloatArray) -> FloatArray:
+        """Give x^(λ − 1)."""
+        return self.powers[0].slopes(x)
+
+    def text(self, name: str) -> str:
+        """Write boxcox(name, λ)."""
+        return f"boxcox({name}, {self.power:.4g})"
+
+
+@dataclass(frozen=True)
+class YeoJohnson(Function):
+    """The Yeo-Johnson power: of 1 + x with λ above 0, of 1 − x with 2 − λ below, mirrored.
+
+    Yeo & Johnson (2000), equation 2.1.
+
+    Parameters
+    ----------
+    low, high
+        Bounds; infinite ones do not bind.
+    power
+        The exponent λ.
+
+    Examples
+    --------
+    >>> YeoJohnson(power=0.5).values(np.array([-3.0, 0.0, 3.0]))
+    array([-4.66666667,  0.        ,  2.        ])
+    >>> YeoJohnson(power=0.5).text("gain")
+    'yeojohnson(gain, 0.5)'
+    """
+
+    power: float = 1.0
+
+    kind: ClassVar[str] = "yeojohnson"
+    words: ClassVar[str] = "its Yeo-Johnson power"
+    setup: ClassVar[Mapping[str, str]] = {
+        "python": "from numpy import log as _log",
+        "c": "#include <math.h>",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_power(self.power)
+
+    @property
+    def powers(self) -> tuple[Power, ...]:
+        """The power above 0 and the one below, as far as the bounds reach."""
+        sides = [] if self.high <= 0.0 else [Power(1.0, 1.0, self.power, self.low >= 0.0)]
+        below = Power(-1.0, 1.0, 2.0 - self.power, self.high <= 0.0)
+        return tuple(sides if self.low >= 0.0 else [*sides, below])
+
+    def template(self, language: str) -> str | None:
+        """Write the powers out."""
+        return _power_template(self.powers, language)
+
+    def curve(self, x: FloatArray) -> FloatArray:
+        """Add the two powers, one of which is 0."""
+        return np.asarray(sum(power.values(x) for power in self.powers))
+
+    def curve_slopes(self, x: FloatArray) -> FloatArray:
+        """Give the slope of the power that is not 0."""
+        return np.asarray(sum(power.slopes(x) for power in self.powers))
+
+    def text(self, name: str) -> str:
+        """Write yeojohnson(name, λ)."""
+        return f"yeojohnson({name}, {self.power:.4g})"
+
+
+def _power_template(powers: tuple[Power, ...], language: str) -> str | None:
+    """Write a sum of powers of ``{x}``; None in a language that has no words for them.
+
+    Examples
+    --------
+    >>> _power_template(BoxCox(power=0.5).powers, "c")
+    '((pow({x}, 0.5) - 1.0)/0.5)'
+    """
+    if language not in POWER_WORDS:
+        return None
+    absolute, power, logarithm = POWER_WORDS[language]
+    text = ""
+    for sign, added, exponent, alone in powers:
+        mark = "-" if sign < 0 else "+"
+        # The positive part of ±x, without a choice: (|x| ± x) / 2 is exact.
+        both = f"{_plain(0.5, language)}*({absolute.replace('{t}', '{x}')} {mark} {{x}})"
+        base = f"{_plain(added, language)} + {both}"
+        if alone:
+            base = f"{_plain(added, language)} {mark} {{x}}" if added else "{x}"
+        p, one = _plain(exponent, language), _plain(1.0, language)
+        part = f"({power} - {one})/{p}" if exponent else logarithm
+        text += "" if sign > 0 else " - " if text else "-"
+        text += part.replace("{t}", base).replace("{p}", p)
+    return f"({text})"
+
+
+def _plain(value: float, language: str) -> str:
+    """Write a number that every language reads as one of double precision."""
+    text = repr(value)
+    if language == "sql" and "e" not in text:
+        text += "e0"
+    text = text.upper() if language == "excel" else text
+    return f"({text})" if value < 0 else text
+
+
+def _check_power(power: float) -> None:
+    if not isinstance(power, float) or not isfinite(power):
+        raise _bad_power("a finite power", power)
+
+
+def _bad_power(expected: str, found: object) -> InvalidInputError:
+    return InvalidInputError(
+        "The power of a column cannot be used.",
+        where="power",
+        expected=expected,
+        found=str(found),
+    )
+
+
 def _check_low(low: float, limit: float, kind: str) -> None:
     if not low > limit:
         raise InvalidInputError(
@@ -372,7 +579,9 @@ def _bad_table(expected: str, found: str) -> InvalidInputError:
 
 
 IDENTITY = Identity()
-FUNCTIONS: dict[str, type[Function]] = {cls.kind: cls for cls in (Identity, Log, Log1p, Sqrt, Rank)}
+FUNCTIONS: dict[str, type[Function]] = {
+    cls.kind: cls for cls in (Identity, Log, Log1p, Sqrt, Rank, BoxCox, YeoJohnson)
+}
 
 
 def function_from(data: Any) -> Function:

@@ -16,6 +16,7 @@ import numpy as np
 from nn2poly.arguments import check_choice
 from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.inputs.cuts import intervals, within
 from nn2poly.inputs.matrices import frame_columns
 from nn2poly.plain import plain_number, plain_object
 
@@ -103,7 +104,8 @@ def filled_frame(frame: Any, columns: Sequence[Column]) -> Any:
         if column.hole is None or source not in labels or (column.marks and column.name in labels):
             continue
         place = labels.index(source)
-        values = _cells(frame, place, as_number=column.kind != "factor" and not column.marks)
+        is_number = column.kind != "factor" or bool(column.cuts)
+        values = _cells(frame, place, as_number=is_number and not column.marks)
         holes = find_holes(values, column.hole.code)
         if column.marks:
             new[column.name] = holes.astype(np.float64)
@@ -188,6 +190,9 @@ def _fill_features(matrix: FloatArray, column: Column, hole: Hole, at: list[int]
         return
     rows = np.isnan(matrix[:, at]).all(axis=1)
     shown = [float(level == hole.fill) for level in column.levels]
+    if column.cuts:
+        fill = np.array([hole.fill], dtype=np.float64)
+        shown = [float(within(fill, ends)[0]) for ends in intervals(column.cuts)]
     matrix[np.ix_(rows, np.array(at))] = shown
 
 

@@ -13,17 +13,22 @@ from numpy.typing import NDArray
 from nn2poly.arguments import MAX_LISTED, default_names, listed, nearest, plural
 from nn2poly.batches import gathered
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning, warn_user
+from nn2poly.inputs.cuts import Interval, within
 from nn2poly.streams import is_stream
 
 _A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
 
 
 class Level(NamedTuple):
-    """What an indicator stands for: a column, the values that set it, and whether others do."""
+    """What an indicator stands for: a column, the values that set it, and whether others do.
+
+    Of a number that is cut it is the interval that sets it.
+    """
 
     column: str
     values: tuple[str, ...]
     is_rest: bool = False
+    interval: Interval | None = None
 
 
 Levels = Mapping[str, Level]
@@ -299,13 +304,16 @@ def _frame_matrix(
     else:
         sources = _match_columns(labels, names, where, levels)
     columns = {j: _frame_column(frame, j) for j, _ in sources}
-    numbers = dict.fromkeys(j for j, level in sources if level is None)
-    _check_dtypes([labels[j] for j in numbers], [columns[j] for j in numbers], where)
+    plain = dict.fromkeys(j for j, level in sources if level is None or level.interval)
+    _check_dtypes([labels[j] for j in plain], [columns[j] for j in plain], where)
+    numbers = {j: _column_values(columns[j]) for j in plain}
     factors: dict[int, dict[int, Level]] = {}
     matrix = np.zeros((len(frame), len(sources)))
     for k, (j, level) in enumerate(sources):
         if level is None:
-            matrix[:, k] = _column_values(columns[j])
+            matrix[:, k] = numbers[j]
+        elif level.interval:
+            matrix[:, k] = within(numbers[j], level.interval)
         else:
             factors.setdefault(j, {})[k] = level
     for j, found in factors.items():

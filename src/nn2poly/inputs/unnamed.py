@@ -77,7 +77,9 @@ def by_position(X: Any, names: Sequence[str], *, named: bool, where: str) -> Any
         return X
     labels = frame_columns(X)
     if labels is not None:
-        fits = not named and len(labels) == len(names) and not set(names) <= set(labels)
+        # Default names are no names: a frame may call its columns x2, x1.
+        known = set(names) <= set(labels) and tuple(names) != default_names("x", len(names))
+        fits = not named and len(labels) == len(names) and not known
         return _relabelled(X, names) if fits else X
     array = read_array(gathered(X, where), where)
     if array.ndim != 2 or array.shape[1] != len(names):

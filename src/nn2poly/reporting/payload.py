@@ -90,18 +90,20 @@ def _bounds(poly: Polynomial) -> tuple[FloatArray, FloatArray]:
     return np.clip(low, -largest, largest), np.clip(high, -largest, largest)
 
 
-def _curve(function: Function) -> str | list[str] | None:
-    """Say what a value within its bounds goes through: a function of Math, or a table."""
+def _curve(function: Function) -> str | list[str] | dict[str, Any] | None:
+    """Say what a value within its bounds goes through: a function of Math, powers, or a table."""
     if isinstance(function, Identity):
         return None
     if function.points:
         return [packed(column) for column in np.array(function.points).T]
+    if function.powers:
+        return {"powers": [list(power) for power in function.powers]}
     found = re.fullmatch(r"Math\.(\w+)\(\{x\}\)", function.template("javascript") or "")
     if found is None:
         raise InvalidInputError(
             f"The function {function.kind!r} of a column cannot be shown in a browser.",
             where="poly.inputs",
-            expected="a function of JavaScript's Math, or a table of points",
+            expected="a function of JavaScript's Math, powers, or a table of points",
             remedy="export to another language, or convert without that transform",
         )
     return found[1]

@@ -10,10 +10,17 @@ const polynomial = (() => {
   const nOutputs = source.outputs.length;
   const nFeatures = source.features.length;
 
-  // A function of Math, or a table that is linear between its points.
+  // A part of a function, sign · ((added + max(sign · x, 0))^exponent - 1) / exponent.
+  const power = ([sign, added, exponent], x) => {
+    const logarithm = Math.log(added + Math.max(sign * x, 0));
+    return sign * (exponent === 0 ? logarithm : Math.expm1(exponent * logarithm) / exponent);
+  };
+
+  // A function of Math, a sum of powers, or a table that is linear between its points.
   const curves = source.curves.map((curve) => {
     if (curve === null) return (x) => x;
     if (typeof curve === "string") return Math[curve];
+    if (curve.powers) return (x) => curve.powers.reduce((sum, part) => sum + power(part, x), 0);
     const [knots, shares] = curve.map(doubles);
     return (x) => {
       let i = 1;

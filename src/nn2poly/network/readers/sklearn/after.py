@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
+from nn2poly.inputs.functions import Log, Log1p
+from nn2poly.network.readers.sklearn.curves import recognised
 from nn2poly.network.readers.sklearn.folding import Step, flatten
 from nn2poly.network.readers.sklearn.transformers import (
     column_positions,
@@ -16,7 +18,9 @@ from nn2poly.network.readers.sklearn.transformers import (
 )
 
 # Transformers of single columns that keep the name of what they change, and what they make of it.
-CURVES = {"PowerTransformer": "power", "QuantileTransformer": "rank"}
+CURVES = {"KBinsDiscretizer": "bin", "PowerTransformer": "power", "QuantileTransformer": "rank"}
+# Where a logarithm lies: ten times as far is e^70, more than anything that is counted.
+USUAL_LOGARITHM = 7.0
 Place = tuple[FloatArray, FloatArray]
 
 
@@ -45,7 +49,7 @@ def _names(model: Any, names: list[str] | None) -> list[str] | None:
         if word.startswith("<"):  # a function without a name may give anything
             return None if model.feature_names_out is None else [f"f({name})" for name in before]
         return [f"{word}({name})" for name in before]
-    if before is not None and kind in CURVES:
+    if before is not None and kind in CURVES and getattr(model, "encode", "ordinal") == "ordinal":
         return [f"{CURVES[kind]}({name})" for name in before]
     if before is not None and kind == "ColumnTransformer" and _has_curves(model):
         return _side_by_side(model, before)
@@ -112,6 +116,19 @@ def _ranked(model: Any) -> tuple[Any, Any]:
     return (0.5, 0.5) if model.output_distribution == "uniform" else (0.0, 1.5)
 
 
+def _logarithms(model: Any) -> tuple[Any, Any] | None:
+    found = None if model.func is None else recognised(model, getattr(model, "n_features_in_", 1))
+    if found is None or not isinstance(found[0], Log | Log1p):
+        return None
+    _, shift, factor = found
+    return shift, USUAL_LOGARITHM * np.abs(factor)
+
+
+def _bin_numbers(model: Any) -> tuple[Any, Any] | None:
+    middle = (model.n_bins_ - 1) / 2
+    return (middle, np.maximum(middle, 0.5)) if model.encode == "ordinal" else None
+
+
 def _min_max_given(model: Any) -> tuple[Any, Any]:
     low, high = model.feature_range
     return (low + high) / 2, (high - low) / 2
@@ -131,4 +148,6 @@ GIVEN: Known = {
     "RobustScaler": lambda m: (0.0, 1.0) if m.with_centering and m.with_scaling else None,
     "PowerTransformer": lambda m: (0.0, 1.0) if m.standardize else None,
     "QuantileTransformer": _ranked,
+    "KBinsDiscretizer": _bin_numbers,
+    "FunctionTransformer": _logarithms,
 }

@@ -1,4 +1,4 @@
-"""Fold functions of single columns: a raw column that enters as its logarithm, root or rank.
+"""Fold functions of single columns: a raw column that enters as its logarithm, power or rank.
 
 Such a column is a number that goes through a function of `nn2poly.inputs.functions` before the
 network sees it; it can enter that way alone. Functions of the user are recognised by their values.
@@ -8,13 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import isfinite
 from sys import float_info
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.inputs.functions import MAX_KNOTS, Function, Identity, Log, Log1p, Rank, Sqrt
+from nn2poly.inputs.functions import (
+    MAX_KNOTS,
+    BoxCox,
+    Function,
+    Identity,
+    Log,
+    Log1p,
+    Rank,
+    Sqrt,
+    YeoJohnson,
+)
 from nn2poly.network.builder import Value
 
 if TYPE_CHECKING:
@@ -42,7 +53,7 @@ def function_step(step: Step, table: Table) -> Table:
     if model.func is None:
         return table
     name = getattr(model.func, "__name__", repr(model.func))
-    found = _recognised(model, table.value.width)
+    found = recognised(model, table.value.width)
     if found is None:
         raise step.refuse(f"applies the function {name}, which is not known to be affine")
     function, shift, factor = found
@@ -54,19 +65,18 @@ def function_step(step: Step, table: Table) -> Table:
 
 
 def power_step(step: Step, table: Table) -> Table:
-    """Fold a ``PowerTransformer`` whose powers are logarithms or none, with its scaler."""
+    """Fold a ``PowerTransformer``: a power for each column, and its scaler."""
     model, parts = step.model, []
     for k, power in enumerate(model.lambdas_.tolist()):
         one, box_cox = table.columns([k]), model.method == "box-cox"
+        if not isfinite(power):
+            raise step.refuse("was fitted to columns without a value")
         if power == 1.0:
             parts.append(one.rescaled(one.value.scaled(1.0, -1.0 if box_cox else 0.0)))
-        elif power == 0.0 and box_cox:
-            parts.append(through(step, one, Log()))
+        elif box_cox:
+            parts.append(through(step, one, BoxCox(power=power) if power else Log()))
         else:
-            raise step.refuse(
-                f"raises a column to the power {power:.4g} ({model.method}), which no formula in "
-                "powers writes exactly"
-            )
+            parts.append(through(step, one, YeoJohnson(power=power)))
     joined = table.beside(parts)
     if not model.standardize:
         return joined
@@ -108,7 +118,7 @@ def through(step: Step, table: Table, function: Function) -> Table:
     return replace(table, value=value, cells=tuple(cells))
 
 
-def _recognised(model: Any, width: int) -> tuple[Function, FloatArray, FloatArray] | None:
+def recognised(model: Any, width: int) -> tuple[Function, FloatArray, FloatArray] | None:
     """Find a function of which the model's is a multiple, shifted, in every column."""
     given = np.column_stack([np.roll(POINTS, k) for k in range(width)])
     try:

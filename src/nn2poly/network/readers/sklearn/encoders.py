@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
 from nn2poly.inputs import level_text
+from nn2poly.inputs.cuts import interval_names
 
 # The level of what an encoder groups, and the level of values that it does not know; brackets
 # because a column may have levels of these names.
@@ -29,11 +30,14 @@ class Levels:
         For each the values of the table that mean it, as text.
     rest
         The level that all other values mean; None where the encoder refuses them.
+    cuts
+        Of a number: where each level but the first begins.
     """
 
     names: tuple[str, ...]
     members: tuple[tuple[str, ...], ...]
     rest: int | None
+    cuts: tuple[float, ...] = ()
 
     def plus(self, name: str) -> Levels:
         """Add the level of all other values."""
@@ -99,6 +103,19 @@ def target(model: Any, k: int) -> Encoded:
     return Encoded(levels, np.column_stack(mine)).with_unseen(means)
 
 
+def bins(model: Any, k: int) -> Encoded:
+    """Read column k of a fitted ``KBinsDiscretizer``: a number by cuts.
+
+    A column that was constant has no cut, and no level: it is one row of numbers.
+    """
+    cuts = tuple(np.asarray(model.bin_edges_[k][1:-1], dtype=np.float64).tolist())
+    names = interval_names(cuts) if cuts else ()
+    count = len(cuts) + 1
+    is_ordinal = model.encode == "ordinal"
+    numbers = np.arange(float(count))[:, None] if is_ordinal else np.eye(count)
+    return Encoded(Levels(names, tuple((name,) for name in names), None, cuts), numbers)
+
+
 def _grouped(model: Any, k: int) -> tuple[Levels, list[int]]:
     """Give the levels of a column, infrequent ones as one, and the level of each category."""
     texts = [level_text(value) for value in model.categories_[k].tolist()]
@@ -118,6 +135,7 @@ def _is_missing(value: Any) -> bool:
 
 
 ENCODERS: dict[str, Callable[[Any, int], Encoded]] = {
+    "KBinsDiscretizer": bins,
     "OneHotEncoder": one_hot,
     "OrdinalEncoder": ordinal,
     "TargetEncoder": target,

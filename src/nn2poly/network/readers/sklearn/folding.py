@@ -43,8 +43,8 @@ from nn2poly.network.readers.sklearn.transformers import (
 # holes, `CURVED` what they are after a function, 1 + j the levels of column j.
 _SUPPORTED = (
     "scalers, PCA and other linear projections, column selections, ColumnTransformer, "
-    "FeatureUnion, encoders of raw columns (one-hot, ordinal, target), imputers, passthrough, and "
-    "of raw columns log, log1p, sqrt and ranks by few quantiles"
+    "FeatureUnion, encoders of raw columns (one-hot, ordinal, target, bins), imputers, "
+    "passthrough, and of raw columns log, log1p, sqrt, powers and ranks by few quantiles"
 )
 
 
@@ -208,17 +208,20 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
         table = fold(step, table)
     table.note_unfilled()
     known = raw.names or default_names("x", raw.count)
-    by_place = raw.names is None and not raw.levels
+    by_place = raw.names is None and all(levels.cuts for levels in raw.levels.values())
     numbers, marks = table.value.matrices[NUMBERS], table.value.matrices.get(MARKS)
     curved = table.value.matrices.get(CURVED, np.zeros_like(numbers))
+    imputed = {j for _, places, *_ in raw.imputers for j in places}
     rows: list[FloatArray] = []
     columns: list[Column] = []
     for j, name in enumerate(known):
-        if by_place or numbers[j].any() or curved[j].any():
+        # An imputer of several columns needs those too that nothing else does.
+        kept = (by_place and j not in raw.levels) or j in imputed
+        if kept or numbers[j].any() or curved[j].any():
             rows.append(curved[j : j + 1] if curved[j].any() else numbers[j : j + 1])
             function = raw.functions[j] if curved[j].any() else Identity()
             if numbers[j].any() and curved[j].any():
-                raise _entering_twice(name, function)
+                raise _entering_twice(name, function.text(name))
             place = Coordinate(*raw.coordinates.get(j, (0.0, 1.0)), function)
             hole = None if j in raw.unfilled else raw.holes.get(j)
             columns.append(Column(name, coordinates=(place,), hole=hole))
@@ -226,7 +229,10 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
         if block is not None and block.any():
             rows.append(block)
             factor = _factor(name, raw.levels[j])
-            columns.append(replace(factor, hole=raw.level_holes.get(j), is_text=True))
+            if factor.cuts and (numbers[j].any() or curved[j].any()):
+                raise _entering_twice(name, "its bins")
+            hole, is_text = raw.level_holes.get(j), not factor.cuts
+            columns.append(replace(factor, hole=hole, is_text=is_text))
         if marks is not None and marks[j].any():
             rows.append(marks[j : j + 1])
             columns.append(Column.marking(name, Hole(code=raw.marks[j])))
@@ -238,9 +244,9 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
     return Folded(np.vstack(rows), table.value.bias, inputs)
 
 
-def _entering_twice(name: str, function: Function) -> UnsupportedModelError:
+def _entering_twice(name: str, way: str) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"The column {name!r} enters the network twice: as it is, and as {function.text(name)}.",
+        f"The column {name!r} enters the network twice: as a number, and as {way}.",
         expected="each number to enter in one way",
         remedy="give the table a second column with the same values, and use one for each; or "
         "pass the part of the pipeline after the transformer: after=…",
@@ -248,6 +254,8 @@ def _entering_twice(name: str, function: Function) -> UnsupportedModelError:
 
 
 def _factor(name: str, levels: Levels) -> Column:
+    if levels.cuts:
+        return Column.cut(name, levels.cuts)
     plain = levels.members == tuple((level,) for level in levels.names)
     members = () if plain else levels.members
     return replace(Column.factor(name, levels.names), members=members, rest=levels.rest)
@@ -282,7 +290,8 @@ def fold(step: Step, table: Table) -> Table:
 def _known_kind(step: Step) -> str:
     base = sklearn_class(step.model, FOLDS)
     if base is None:
-        raise step.refuse("is not affine, or not known to be")
+        known = sklearn_kind(step.model, NOT_AFFINE)
+        raise step.refuse(NOT_AFFINE[known] if known else "is not affine, or not known to be")
     if type(step.model).transform is not base.transform:
         raise step.refuse(f"changes what {base.__name__} does in its transform method")
     return str(base.__name__)
@@ -321,20 +330,37 @@ def _encoder(step: Step, table: Table) -> Table:
     for k, j in enumerate(table.raw):
         if j is None:
             raise step.refuse("encodes columns that another step has computed")
+        if any(j in places for _, places, *_ in table.known.imputers):
+            raise step.refuse("encodes columns that an imputer of several columns fills in")
         found = encode(step.model, k)
+        width = found.numbers.shape[1]
+        if not found.levels.names:
+            parts.append(Value(found.numbers[0], {}))
+            continue
         if table.known.levels.setdefault(j, found.levels) != found.levels:
             raise step.refuse("encodes a column that another step encodes with other levels")
-        hole = _level_hole(step.model.categories_[k].tolist(), table.cells[k].hole)
+        hole = _level_hole(step, k, table.cells[k].hole)
         if table.known.level_holes.setdefault(j, hole) != hole:
             raise step.refuse("encodes a column that another step fills in otherwise")
-        width = found.numbers.shape[1]
         parts.append(Value(np.zeros(width), {1 + j: found.numbers}))
     nothing = table.value.columns([])  # keeps the source of the numbers
     return table.computed(concatenate([nothing, *parts]))
 
 
-def _level_hole(levels: list[Any], filled: Hole | None) -> Hole | None:
-    """Give what a missing level becomes: a level of its own, or what an imputer puts there."""
+def _bins(step: Step, table: Table) -> Table:
+    if step.model.dtype is not None and np.dtype(step.model.dtype) == np.float32:
+        raise step.refuse("rounds numbers to float32 before it cuts them (dtype=np.float32)")
+    return _encoder(step, table)
+
+
+def _level_hole(step: Step, k: int, filled: Hole | None) -> Hole | None:
+    """Give what a missing level becomes: a level of its own, or what an imputer puts there.
+
+    Of a number that is cut it is the number of the imputer.
+    """
+    if not hasattr(step.model, "categories_"):
+        return None if filled is None else replace(filled, fill=float(filled.fill or 0.0))
+    levels = step.model.categories_[k].tolist()
     own = next((v for v in levels if v is None or v != v), "")
     return filled if own == "" else Hole(level_text(own), None if filled is None else filled.code)
 
@@ -369,11 +395,19 @@ def _side_by_side(step: Step, parts: list[tuple[str, Any, Table]], table: Table)
 # ---- tables -------------------------------------------------------------------------------
 
 
+# Why known steps cannot be folded.
+NOT_AFFINE = {
+    "PolynomialFeatures": "gives powers and products of columns, which is not affine; a network "
+    "without it learns these itself, and its formula is written in them",
+    "SplineTransformer": "turns a column into several splines, each a polynomial between knots, "
+    "which is not affine",
+}
 FOLDS: dict[str, Callable[[Step, Table], Table]] = {
     **dict.fromkeys(SCALERS, _scaler),
     **dict.fromkeys(PROJECTIONS, _projection),
     **dict.fromkeys(ENCODERS, _encoder),
     **dict.fromkeys(("IterativeImputer", "KNNImputer"), learned_imputer),
+    "KBinsDiscretizer": _bins,
     "SimpleImputer": simple_imputer,
     "MissingIndicator": missing_indicator,
     "ColumnTransformer": _column_transformer,
