@@ -241,7 +241,7 @@ class _Growth:
         pairs = _explained(rest, columns, self.rows.values[features, 1])
         may = [[i != j and self.grid.allows((i, j)) for j in features] for i in features]
         means = (gains[:, None] + gains + pairs) / 3.0
-        return np.where(may, means, 0.0).max(axis=1, initial=0.0)
+        return np.asarray(np.where(may, means, 0.0).max(axis=1, initial=0.0))
 
     def _ways(self) -> IntArray:
         """List the ways that candidates go on, array (5, n).
