@@ -57,11 +57,12 @@ def _measure(task: Callable[..., Any], args: tuple[Any, ...]) -> float:
     # Linux is asked to forget the peak so far (imports).
     np.ones((64, 64)) @ np.ones((64, 64))
     Path("/proc/self/clear_refs").write_text("5")
-    before = _status("VmRSS")
+    before = status_kilobytes("VmRSS")
     task(*args)
-    return (_status("VmHWM") - before) / 1024
+    return (status_kilobytes("VmHWM") - before) / 1024
 
 
-def _status(field: str) -> int:
+def status_kilobytes(field: str) -> int:
+    """Read a number of this process from Linux."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field))

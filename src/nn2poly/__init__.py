@@ -11,11 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nn2poly.assess.fidelity import fidelity
-from nn2poly.assess.sparsity import sparse_path
 from nn2poly.conversion.convert import convert, polynomial_network
 from nn2poly.conversion.frontier import frontier
 from nn2poly.conversion.many import convert_many
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
+from nn2poly.conversion.sparsity import sparse_path
 from nn2poly.errors import NN2PolyError, TooManyTermsError
 from nn2poly.formula.from_r import from_r
 from nn2poly.formula.loading import load

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 import dask
 import dask.array
@@ -21,7 +22,7 @@ from distributed import Client, LocalCluster
 import nn2poly as n2p
 from nn2poly import streams
 from nn2poly.conversion import propagation as traces
-from nn2poly.conversion import summary
+from nn2poly.conversion import splitting, summary
 from nn2poly.errors import InvalidInputError
 from nn2poly.sampling import evenly
 
@@ -189,6 +190,45 @@ def test_a_worker_that_is_killed_changes_nothing(monkeypatch, cluster, network, 
     assert_same(found, expected)
     survivors = set(cluster.run(os.getpid).values())
     assert victims[0] not in survivors
+
+
+def slowly(part):
+    """Give a part after a moment, so that a pass over all of them takes a while."""
+    time.sleep(0.03)
+    return part
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_changes_no_region(monkeypatch, cluster, network, frame):
+    """It dies while the rows come that the tree grows on and the leaves are fitted to."""
+    expected = n2p.convert(network, 2, data=frame, regions=8)
+    assert len(expected.regions) > 4
+    victim = next(iter(cluster.run(os.getpid).values()))
+    gather, killed = splitting.gather_rows, []
+
+    def kill():
+        os.kill(victim, signal.SIGKILL)
+        killed.append(victim)
+
+    def gather_and_kill(sample, most):
+        timer = threading.Timer(0.2, kill)
+        timer.start()
+        rows = gather(sample, most)
+        assert killed, "the pass was over before the worker died"
+        return rows
+
+    monkeypatch.setattr(splitting, "gather_rows", gather_and_kill)
+    X = dask.array.from_array(frame.to_numpy(), chunks=(100, 3)).map_blocks(slowly)
+    found = n2p.convert(network, 2, data=X, regions=8)
+    assert killed == [victim]
+    assert found.tree == expected.tree
+    assert found.n_rows == expected.n_rows
+    for one, other in zip(found.polynomials, expected.polynomials, strict=True):
+        assert one.terms == other.terms
+        scale = np.abs(other.coefficients).max()
+        np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=0, atol=1e-8 * scale)
+    assert found.card.r2 == pytest.approx(expected.card.r2, abs=1e-9)
+    assert victim not in set(cluster.run(os.getpid).values())
 
 
 # ---- what is measured and explained --------------------------------------------------------------

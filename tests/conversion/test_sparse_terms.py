@@ -105,6 +105,18 @@ def test_a_feature_that_only_turns_another_is_found():
     assert poly.card.r2 > 0.95
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_two_features_that_only_work_together_are_found(seed):
+    """2 x1 + 3 x2 x3 of eight: neither x2 nor x3 explains anything by itself."""
+    first, skip = np.zeros((8, 2)), np.zeros((8, 1))
+    first[[1, 2], 0], first[[1, 2], 1], skip[0] = 1.0, [1.0, -1.0], 2.0
+    last = n2p.Layer([[0.75], [-0.75]], None, skips={0: skip})
+    network = n2p.Network([n2p.Layer(first, None, np.square), last])
+    X = np.random.default_rng(seed).normal(size=(500, 8))
+    poly = n2p.convert(network, 2, data=X, max_terms=5, bounded=False)
+    assert set(poly.terms) == {(), (0,), (1,), (2,), (1, 2)}
+
+
 def test_the_order_is_an_upper_limit(factors):
     network, X = factors
     poly = n2p.convert(network, 2, data=X, max_terms=60)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import dask.array
 import numpy as np
 import pytest
-from sklearn.datasets import make_friedman1
-from sklearn.neural_network import MLPRegressor
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_friedman1
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import nn2poly as n2p
 from nn2poly.assess.fidelity import mean_r2
@@ -53,8 +56,12 @@ def pieces(network):
     return n2p.convert(network, 2, data=rush_hours(4000), regions=8)
 
 
+def outputs(network, X):
+    return network.predict(X).reshape(len(X), -1)
+
+
 def r2(network, formula, X):
-    truth = network.predict(X).reshape(len(X), -1)
+    truth = outputs(network, X)
     return mean_r2(truth, formula.predict(X).reshape(truth.shape))
 
 
@@ -142,6 +149,43 @@ def test_auto_does_not_split_friedmans_function_or_noise():
     assert isinstance(n2p.convert(net, 2, data=X, regions="auto"), n2p.Polynomial)
 
 
+@pytest.mark.parametrize("order", [2, 3])
+def test_auto_does_not_split_the_papers_simulation(order):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1.0, 1.0, (800, 5))
+    first, second = rng.integers(0, 5, (2, 5))
+    products = (X[:, first] * X[:, second]) @ rng.uniform(-3.0, 3.0, 5)
+    y = X @ rng.uniform(-3.0, 3.0, 5) + products + rng.normal(0.0, 0.1, len(X))
+    net = MLPRegressor(hidden_layer_sizes=(50,), activation="relu", max_iter=400, random_state=1)
+    net.fit(X, y / y.std())
+    assert isinstance(n2p.convert(net, order, data=X, regions="auto"), n2p.Polynomial)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_auto_does_not_split_constrained_networks(order):
+    """Every neuron has weights of unit l1 norm, as the paper's training gives."""
+    rng = np.random.default_rng(2)
+    layers = []
+    for n_in, n_out, activation in ((6, 30, "tanh"), (30, 30, "tanh"), (30, 1, "linear")):
+        matrix = rng.normal(size=(1 + n_in, n_out))
+        matrix /= np.abs(matrix).sum(axis=0)
+        layers.append(n2p.Layer(matrix[1:], matrix[0], activation))
+    X = rng.uniform(-1.0, 1.0, (1000, 6))
+    found = n2p.convert(n2p.Network(layers), order, data=X, regions="auto")
+    assert isinstance(found, n2p.Polynomial)
+
+
+@pytest.mark.parametrize("regions", [16, "auto"])
+def test_outputs_that_are_noise_are_not_split(regions):
+    """The last digits of the inputs say nothing that holds on other rows."""
+    X = np.random.default_rng(0).normal(size=(1500, 4))
+
+    def noise(rows):
+        return np.sin(1e6 * rows.sum(axis=1))
+
+    assert isinstance(n2p.convert(noise, 2, data=X, regions=regions), n2p.Polynomial)
+
+
 def test_auto_ends_where_the_target_is_reached(network):
     X = rush_hours(4000)
     few = n2p.convert(network, 2, data=X, regions="auto", target_r2=0.75)
@@ -159,6 +203,24 @@ def test_small_tables_lose_nothing_by_more_regions(n):
     formulas = [n2p.convert(network, 2, data=X, regions=k) for k in (1, 2, 4, 8, 16)]
     new = inside(new, formulas[0])
     found = [r2(network, formula, new) for formula in formulas]
+    assert np.all(np.diff(found) > -0.002), found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer, load_wine])
+def test_small_real_tables_lose_nothing_by_more_regions(load, activation):
+    X, y = load(return_X_y=True)
+    X, order = (X - X.mean(axis=0)) / X.std(axis=0), np.random.default_rng(0).permutation(len(X))
+    some, new = X[order[: 3 * len(X) // 4]], X[order[3 * len(X) // 4 :]]
+    kind, target = (MLPRegressor, y / y.std()) if load is load_diabetes else (MLPClassifier, y)
+    net = kind(hidden_layer_sizes=(50,), activation=activation, max_iter=600, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        network = n2p.read_network(net.fit(some, target[order[: len(some)]]))
+    formulas = [n2p.convert(network, 2, data=some, regions=k) for k in (1, 2, 4, 8, 16)]
+    new = inside(new, formulas[0])
+    found = [mean_r2(outputs(network, new), formula.raw_outputs(new)) for formula in formulas]
     assert np.all(np.diff(found) > -0.002), found
 
 

@@ -125,6 +125,7 @@ CASES = [
     ("nnnnbf", 4, 3, 5),
     ("nnnnnbf", 4, 2, 6),
     ("nnnnnnnnnn", 4, 3, 7),
+    ("nnnnnnnbff", 4, 3, 9),
 ]
 cases = pytest.mark.parametrize(("kinds", "depth", "order", "seed"), CASES)
 

@@ -11,7 +11,6 @@ import typer
 
 import nn2poly as n2p
 from nn2poly.arguments import check_choice, listed
-from nn2poly.assess.sparsity import sparse_path
 from nn2poly.cli.command import Answer, command
 from nn2poly.cli.console import progress
 from nn2poly.cli.models import load_network
@@ -27,6 +26,7 @@ from nn2poly.cli.options import (
 )
 from nn2poly.cli.polynomials import load_inputs, load_polynomial
 from nn2poly.cli.targets import check_target
+from nn2poly.conversion.sparsity import sparse_path
 from nn2poly.errors import InvalidInputError
 from nn2poly.files import replacing
 from nn2poly.formula.polynomial import Polynomial

@@ -4,12 +4,13 @@ Terms are products of orthonormal polynomials (`basis`). They come in batches: t
 most of what is left, among the neighbours of the set whose divisors are all there. Two kinds of
 terms say little themselves and much by what they open: low powers of a column that needs a high
 one (the hour of a day), and a column that works through another alone (working days, of the hour).
-So a candidate also counts what comes behind it.
+So a candidate also counts what comes behind it, two columns that work through each other alone
+included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,21 +45,21 @@ class Grid:
         Array (p,): the highest degree of each feature.
     max_order
         Highest total degree of a term.
-    apart
-        For each feature those that never stand with it.
+    allows
+        Tells which terms may come at all.
     terms
         Those that came, with their places.
 
     Examples
     --------
-    >>> grid = Grid(np.array([2, 1]), 2, [set(), set()])
+    >>> grid = Grid(np.array([2, 1]), 2, lambda term: True)
     >>> list(grid.add(())), list(grid.add((0,))), list(grid.add((1,)))
     ([(0,), (1,)], [(0, 0)], [(0, 1)])
     """
 
     degrees: IntArray
     max_order: int
-    apart: list[set[int]]
+    allows: Callable[[Term], bool]
     terms: dict[Term, int] = field(default_factory=dict)
 
     def add(self, term: Term) -> Iterator[Term]:
@@ -75,9 +76,9 @@ class Grid:
         if term.count(j) > self.degrees[j] or (len(term) > 1 and (j,) not in self.terms):
             return False
         columns = set(term)
-        if len(columns) > MAX_COLUMNS or not self.apart[j].isdisjoint(columns):
+        if len(columns) > MAX_COLUMNS or not self.allows(term):
             return False
-        return all(_without(term, i) in self.terms for i in columns)
+        return all(without(term, i) in self.terms for i in columns)
 
     def most(self, j: int, others: Term) -> int:
         """Give the highest power that a feature may have beside others."""
@@ -92,7 +93,8 @@ class Grid:
         return list(out.values())
 
 
-def _without(term: Term, j: int) -> Term:
+def without(term: Term, j: int) -> Term:
+    """Divide a term by one of its features."""
     place = term.index(j)
     return (*term[:place], *term[place + 1 :])
 
@@ -138,19 +140,33 @@ def ridge(gram: FloatArray, cross: FloatArray, strengths: FloatArray) -> FloatAr
     return np.asarray(np.linalg.solve(system, cross), dtype=np.float64)
 
 
-def grow(rows: Part, kept: Part, grid: Grid, max_terms: int) -> list[Term]:
-    """Grow a set of terms on rows; give the one that does best on the rows kept for choices."""
+def grow(
+    rows: Part, kept: Part, grid: Grid, max_terms: int, patience: float = PATIENCE
+) -> tuple[list[Term], int]:
+    """Grow a set of terms on rows.
+
+    Parameters
+    ----------
+    patience
+        How many times the best set it may grow to.
+
+    Returns
+    -------
+    terms, number
+        In the order in which they joined, so that the first so many are closed under divisors as
+        well; and how many of them do best on the rows kept for choices.
+    """
     growth = _Growth(rows, kept, grid)
     growth.add([()])
     best = growth.kept_error(), 1
-    while len(grid.terms) < min(max_terms, PATIENCE * best[1] + FEW):
+    while len(grid.terms) < min(max_terms, patience * best[1] + FEW):
         batch = max(1, int(SHARE * len(grid.terms)))
         chosen = growth.choose(min(batch, max_terms - len(grid.terms)))
         if not chosen:
             break
         growth.add(chosen)
         best = min(best, (growth.kept_error(), len(grid.terms)))
-    return list(grid.terms)[: best[1]]
+    return list(grid.terms), best[1]
 
 
 class _Growth:
@@ -204,7 +220,7 @@ class _Growth:
         names = np.stack(np.broadcast_arrays(feature[:, None], np.minimum(powers, most[:, None])))
         functions, number = np.unique(names.reshape(2, -1), axis=1, return_inverse=True)
         number = number.reshape(powers.shape)
-        table = self._table(rest, self.rows.values[functions[0], functions[1]])
+        table = _explained(rest, self.columns, self.rows.values[functions[0], functions[1]])
         along = np.where(powers <= most[:, None], table[left[:, None], number], 0.0)
         scores = np.zeros(len(self.candidates))
         np.maximum.at(scores, owner, (np.cumsum(along, axis=1) / (reach + 1)).max(axis=1))
@@ -214,21 +230,18 @@ class _Growth:
             sums = np.cumsum(table[np.ix_([0, *chain], number[alone, 0])], axis=0)
             means = sums / np.arange(1, len(sums) + 1)[:, None]
             np.maximum.at(scores, owner[alone], means.max(axis=0))
+        if self.grid.max_order > 1:
+            gains = table[0, number[alone, 0]]
+            np.maximum.at(scores, owner[alone], self._pairs(rest, feature[alone], gains))
         return scores
 
-    def _table(self, rest: FloatArray, values: FloatArray) -> FloatArray:
-        """Give what products of the terms (m) with polynomials (f, n) explain of the residual.
-
-        Only what two halves of the rows agree on counts: a product that is large on a few rows
-        alone is no find. An array (m, f).
-        """
-        explained = np.zeros((len(self.columns), len(values)))
-        for residual in rest.T:
-            weighted = values * residual
-            one, two = (self.columns[:, k::2] @ weighted[:, k::2].T for k in (0, 1))
-            explained += 4.0 * np.maximum(one * two, 0.0)
-        norm = self.columns**2 @ (values**2).T
-        return np.asarray(explained / np.maximum(norm, 1e-12))
+    def _pairs(self, rest: FloatArray, features: IntArray, gains: FloatArray) -> FloatArray:
+        """Give the mean of what each new column, another one and their product explain: (n,)."""
+        columns = self.rows.columns((j,) for j in features.tolist())
+        pairs = _explained(rest, columns, self.rows.values[features, 1])
+        may = [[i != j and self.grid.allows((i, j)) for j in features] for i in features]
+        means = (gains[:, None] + gains + pairs) / 3.0
+        return np.asarray(np.where(may, means, 0.0).max(axis=1, initial=0.0))
 
     def _ways(self) -> IntArray:
         """List the ways that candidates go on, array (5, n).
@@ -243,6 +256,21 @@ class _Growth:
                 most = self.grid.most(j, left)
                 ways.append((place, self.grid.terms[left], j, term.count(j), most))
         return np.array(ways, dtype=np.intp).T
+
+
+def _explained(rest: FloatArray, columns: FloatArray, values: FloatArray) -> FloatArray:
+    """Give what products of columns (m, n) with values (f, n) explain of the residual: (m, f).
+
+    Only what two halves of the rows agree on counts: a product that is large on a few rows alone
+    is no find.
+    """
+    explained = np.zeros((len(columns), len(values)))
+    for residual in rest.T:
+        weighted = values * residual
+        one, two = (columns[:, k::2] @ weighted[:, k::2].T for k in (0, 1))
+        explained += 4.0 * np.maximum(one * two, 0.0)
+    norm = columns**2 @ (values**2).T
+    return np.asarray(explained / np.maximum(norm, 1e-12))
 
 
 def _forward(gram: FloatArray, cross: FloatArray, least: FloatArray, count: int) -> list[int]:

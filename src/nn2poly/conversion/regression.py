@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from nn2poly.algebra.terms import Terms
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.conversion.basis import Basis, Group, design, term_groups
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.inputs import Inputs
@@ -55,6 +55,11 @@ class Moments:
         return Moments(
             factor * self.gram, factor * self.cross, factor * self.square, factor * self.weight
         )
+
+    def at(self, places: IntArray) -> Moments:
+        """Choose terms, in the order of their places."""
+        gram = self.gram[np.ix_(places, places)]
+        return Moments(gram, self.cross[places], self.square, self.weight)
 
     def ridge(self, penalty: FloatArray, towards: FloatArray | None = None) -> FloatArray:
         """Fit the first m terms: coefficients (m, k).

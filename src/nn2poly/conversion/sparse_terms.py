@@ -1,4 +1,4 @@
-"""A budget of terms instead of a degree: `sparse_polynomial`.
+"""A budget of terms instead of a degree: `sparse_polynomial`; `sparsity` shows the way there.
 
 Total degree is the wrong budget for real columns: the hour of a day needs degree 16 where most
 columns need 1 or 2. `growth` finds the terms, in products of orthonormal polynomials; here they
@@ -9,17 +9,19 @@ are there, these are the same terms.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
-from nn2poly.algebra.terms import Listed, Terms
-from nn2poly.arrays import FloatArray
+from nn2poly.algebra.terms import Listed, Term
+from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.asked_rows import edge_rows, mixed_rows, shuffled_rows, weighed_down
 from nn2poly.conversion.basis import Basis, orthonormal_basis
 from nn2poly.conversion.fit_rows import FitRows, stacked
-from nn2poly.conversion.growth import Grid, Part, grow, penalty
+from nn2poly.conversion.growth import PATIENCE, Grid, Part, grow, penalty
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.regression import Regression
 from nn2poly.errors import InvalidInputError
@@ -62,10 +64,9 @@ def sparse_polynomial(problem: Problem, max_terms: int, max_order: int = MAX_ORD
         With all divisors of each of its terms. Where plain powers lose digits, the degree of a
         column is lowered, and a warning says so.
     """
-    inputs = problem.folded_inputs
     highest = min(MAX_DEGREE, max_order)
     for degree in range(highest, 0, -1):
-        poly, is_exact = _of_degree(problem, inputs, max_terms, max_order, degree)
+        poly, is_exact = _of_degree(problem, max_terms, max_order, degree)
         if is_exact:
             break
     if degree < highest:
@@ -77,108 +78,159 @@ def sparse_polynomial(problem: Problem, max_terms: int, max_order: int = MAX_ORD
 
 
 def _of_degree(
-    problem: Problem, inputs: Inputs, max_terms: int, max_order: int, degree: int
+    problem: Problem, max_terms: int, max_order: int, degree: int
 ) -> tuple[Polynomial, bool]:
     """Fit with columns up to a degree; also tell whether plain powers say the same."""
-    rows = problem.fit_rows
-    basis = orthonormal_basis(inputs.to_working(rows.X), rows.weights, degree)
-    task = _Task(problem, inputs, basis, max_terms)
-    grid = Grid(basis.degrees, max_order, _apart(problem, inputs))
-    fitted, kept = task.sides
-    found = grow(task.part(fitted, 0.8), task.part(kept, 0.2), grid, max_terms)
-    terms = Listed.of(found, inputs.n_features)
-    values = task.solve(terms)
-    powers, written = basis.powers(terms, values)
+    inputs, X = problem.folded_inputs, problem.fit_rows.X
+    sample = Answered(problem.fit_rows, problem.fit_truth)
+    task = Budget(sample, problem.truth, inputs, max_terms, degree)
+    found, best = task.grow(max_order, _allows(problem, inputs))
+    terms, places = listed(found[:best], inputs.n_features)
+    values = np.empty((best, problem.network.n_outputs))
+    values[places] = task.fits(found[:best], [best])[0]
+    powers, written = task.basis.powers(terms, values)
     poly = Polynomial(written, terms=powers, inputs=inputs, outputs=problem.network.outputs)
-    return poly, task.agrees(terms, values, poly)
+    apart = np.abs(Regression(inputs, task.basis, terms).predict(X, values) - poly.raw_outputs(X))
+    return poly, bool(np.all(apart <= EXACT * task.unit))
 
 
-def _apart(problem: Problem, inputs: Inputs) -> list[set[int]]:
-    """Give, for each feature, those that never stand with it in a term: levels of its factor."""
-    out: list[set[int]] = [set() for _ in range(inputs.n_features)]
-    if problem.folded:
-        pairs = [(a, b) for group in inputs.indicators() for a in group for b in group if a != b]
-        for a, b in (*pairs, *problem.never):
-            out[a].add(b)
-            out[b].add(a)
-    return out
+def _allows(problem: Problem, inputs: Inputs) -> Callable[[Term], bool]:
+    """Give what tells whether no two features of a term exclude each other, as levels do."""
+    pairs = [(a, b) for group in inputs.indicators() for a in group for b in group if a != b]
+    apart = {frozenset(pair) for pair in (*pairs, *problem.never)} if problem.folded else set()
+    return lambda term: not apart or apart.isdisjoint(map(frozenset, combinations(set(term), 2)))
+
+
+def listed(found: Sequence[Term], n_features: int) -> tuple[Listed, IntArray]:
+    """Sort terms; also give the place of each.
+
+    Examples
+    --------
+    >>> listed([(), (1,), (0,)], 2)
+    (Listed([(), (0,), (1,)]), array([0, 2, 1]))
+    """
+    terms = Listed.of(found, n_features)
+    place = {term: number for number, term in enumerate(terms)}
+    return terms, np.array([place[term] for term in found], dtype=np.intp)
 
 
 @dataclass(frozen=True)
-class _Task:
-    """The regression of the outputs on a budget of products of a basis."""
+class Answered:
+    """Rows, and the outputs (n, k) of the network on them."""
 
-    problem: Problem
+    rows: FitRows
+    truth: FloatArray
+
+    def some(self, chosen: BoolArray | IntArray) -> Answered:
+        """Choose rows."""
+        return Answered(self.rows.some(chosen), self.truth[chosen])
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The regression of the outputs on a budget of products of a basis.
+
+    Parameters
+    ----------
+    sample
+        Rows of the sample.
+    ask
+        Gives the outputs (n, k) on other rows (n, p).
+    inputs
+        What the rows become before the basis sees them.
+    max_terms, max_degree
+        Most terms, and the highest power of a column.
+    """
+
+    sample: Answered
+    ask: Callable[[FloatArray], FloatArray]
     inputs: Inputs
-    basis: Basis
     max_terms: int
+    max_degree: int
+
+    @cached_property
+    def basis(self) -> Basis:
+        """The polynomials of each feature."""
+        rows = self.sample.rows
+        return orthonormal_basis(self.inputs.to_working(rows.X), rows.weights, self.max_degree)
 
     @cached_property
     def unit(self) -> FloatArray:
         """Array (k,): the standard deviation of each output; 1 for one that does not vary."""
-        rows = self.problem.fit_rows
-        truth = self._truth(rows)
-        weights = rows.weights / rows.weights.sum()
+        weights, truth = self.sample.rows.weights, _finite(self.sample.truth)
+        weights = weights / weights.sum()
         spread = np.sqrt(weights @ (truth - weights @ truth) ** 2)
         return np.where(spread > 1e-12 * np.abs(truth).max(axis=0), spread, 1.0)
 
-    def _truth(self, rows: FitRows) -> FloatArray:
-        truth = self.problem.truth(rows.X)
-        if np.all(np.isfinite(truth)):
-            return truth
-        raise InvalidInputError(
-            "The network's outputs are not finite on all rows.",
-            where="data",
-            expected="finite outputs",
-            found="NaN or infinite values",
-            remedy="check the network's weights and the units of the data",
+    @cached_property
+    def sides(self) -> tuple[Answered, Answered]:
+        """Rows to fit, and rows kept for choices; the same where rows are too few."""
+        fold = self.sample.rows.fold
+        kept = fold == fold.min()
+        fitted = self.sample if kept.all() else self.sample.some(~kept)
+        return self._with_shuffled(self._more(fitted)), self._with_shuffled(self.sample.some(kept))
+
+    def _more(self, real: Answered) -> Answered:
+        """Ask the network for rows with some columns from other rows, where rows are few."""
+        n = len(real.rows)
+        count = min(ROWS_PER_TERM * self.max_terms - n, TIMES * n)
+        return real if count <= 0 else self._with(real, mixed_rows(real.rows, count, self.inputs))
+
+    def _with_shuffled(self, real: Answered) -> Answered:
+        """Add rows with every column shuffled, and at the edges: no formula runs away there."""
+        edges = edge_rows(real.rows, self.inputs, share=EDGE_SHARE)
+        return self._with(self._with(real, edges), shuffled_rows(real.rows, self.inputs))
+
+    def _with(self, real: Answered, asked: FitRows) -> Answered:
+        if not len(asked):
+            return real
+        truth = _finite(self.ask(asked.X))
+        asked = weighed_down(asked, truth, self.sample.truth)
+        return Answered(stacked([real.rows, asked]), np.concatenate([real.truth, truth]))
+
+    def grow(
+        self, max_order: int, allows: Callable[[Term], bool], patience: float = PATIENCE
+    ) -> tuple[list[Term], int]:
+        """Find terms up to an order, as `growth.grow` does."""
+        fitted, kept = (self._part(*side) for side in zip(self.sides, (0.8, 0.2), strict=True))
+        return grow(
+            fitted, kept, Grid(self.basis.degrees, max_order, allows), self.max_terms, patience
         )
 
-    @cached_property
-    def sides(self) -> tuple[FitRows, FitRows]:
-        """Rows to fit, and rows kept for choices; the same where rows are too few."""
-        rows = self.problem.fit_rows
-        kept = rows.fold == rows.fold.min()
-        fitted = rows if kept.all() else rows.some(~kept)
-        return self._with_shuffled(self._more(fitted)), self._with_shuffled(rows.some(kept))
-
-    def _more(self, rows: FitRows) -> FitRows:
-        """Ask the network for rows with some columns from other rows, where rows are few."""
-        count = min(ROWS_PER_TERM * self.max_terms - len(rows), TIMES * len(rows))
-        return rows if count <= 0 else self._with(rows, mixed_rows(rows, count, self.inputs))
-
-    def _with_shuffled(self, rows: FitRows) -> FitRows:
-        """Add rows with every column shuffled, and at the edges: no formula runs away there."""
-        edges = edge_rows(rows, self.inputs, share=EDGE_SHARE)
-        return self._with(self._with(rows, edges), shuffled_rows(rows, self.inputs))
-
-    def _with(self, rows: FitRows, asked: FitRows) -> FitRows:
-        if not len(asked):
-            return rows
-        real = self.problem.fit_truth
-        return stacked([rows, weighed_down(asked, self._truth(asked), real)])
-
-    def part(self, rows: FitRows, share: float) -> Part:
+    def _part(self, side: Answered, share: float) -> Part:
         """Choose rows to search on, evenly."""
         width = self.basis.to_powers[:, :, 0].size
         most = int(share * min(SEARCH_ROWS, SEARCH_BYTES // (8 * width)))
-        rows = rows.some(evenly(len(rows), max(most, 1)))
-        root = np.sqrt(rows.weights / rows.weights.sum())
-        values = self.basis.values(self.inputs.to_working(rows.X))
-        return Part(values, root, self._truth(rows) / self.unit * root[:, None])
+        side = side.some(evenly(len(side.rows), max(most, 1)))
+        root = np.sqrt(side.rows.weights / side.rows.weights.sum())
+        values = self.basis.values(self.inputs.to_working(side.rows.X))
+        return Part(values, root, side.truth / self.unit * root[:, None])
 
-    def solve(self, terms: Terms) -> FloatArray:
-        """Fit all rows, with the strength that does best on those kept: (n_terms, k)."""
+    def fits(self, found: Sequence[Term], sizes: Iterable[int]) -> list[FloatArray]:
+        """Fit the first so many of some terms, each with the strength that does best on rows kept.
+
+        Gives coefficients (size, k) in the basis, in the order of the terms.
+        """
+        terms, places = listed(found, self.inputs.n_features)
         regression = Regression(self.inputs, self.basis, terms)
-        fitted, kept = (regression.moments(rows, self._truth(rows)) for rows in self.sides)
-        strengths = penalty(terms.orders())
-        errors = [kept.error(fitted.ridge(s * strengths), self.unit**2) for s in STRENGTHS]
-        best = STRENGTHS[int(np.argmin(errors))]
-        return (fitted + kept).ridge(best * strengths)
+        sums = [regression.moments(side.rows, side.truth).at(places) for side in self.sides]
+        fitted, kept, whole = *sums, sums[0] + sums[1]
+        strengths = penalty(np.array([len(term) for term in found]))
+        out = []
+        for size in sizes:
+            here = strengths[:size]
+            errors = [kept.error(fitted.ridge(s * here), self.unit**2) for s in STRENGTHS]
+            out.append(whole.ridge(STRENGTHS[int(np.argmin(errors))] * here))
+        return out
 
-    def agrees(self, terms: Terms, values: FloatArray, poly: Polynomial) -> bool:
-        """Tell whether plain powers predict what the basis does, on the rows to fit."""
-        X = self.problem.fit_rows.X
-        found = Regression(self.inputs, self.basis, terms).predict(X, values)
-        plain = poly.raw_outputs(X)
-        return bool(np.all(np.abs(found - plain) <= EXACT * self.unit))
+
+def _finite(truth: FloatArray) -> FloatArray:
+    if np.all(np.isfinite(truth)):
+        return truth
+    raise InvalidInputError(
+        "The network's outputs are not finite on all rows.",
+        where="data",
+        expected="finite outputs",
+        found="NaN or infinite values",
+        remedy="check the network's weights and the units of the data",
+    )

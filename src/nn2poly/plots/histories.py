@@ -9,7 +9,7 @@ import numpy as np
 
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
-from nn2poly.assess.sparsity import SparsePath
+from nn2poly.conversion.sparsity import SparsePath
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.importance import unit_text
 from nn2poly.formula.largest import largest

@@ -1,24 +1,27 @@
-"""`sparse_path`: how few terms carry the network, each step refitted to its outputs."""
+"""`sparse_path`: how few terms carry the network: a budget of terms (`sparse_terms`) as a path."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.algebra.terms import Graded, Listed, Term
 from nn2poly.arguments import check_count
 from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.assess.compared import comparable
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.assess.interval import r2_interval
+from nn2poly.conversion.fit_rows import FitRows
+from nn2poly.conversion.growth import without
+from nn2poly.conversion.sparse_terms import MAX_DEGREE, Answered, Budget, listed
 from nn2poly.errors import InvalidInputError
-from nn2poly.formula.deviations import term_deviations
+from nn2poly.formula.deviations import carried
 from nn2poly.formula.evaluate import term_values
-from nn2poly.formula.largest import largest
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import term_name
@@ -26,9 +29,8 @@ from nn2poly.inputs import read_either
 from nn2poly.sampling import Keys, distinct, evenly, group_keys, ranked, row_keys
 from nn2poly.tables import Table
 
-# Terms with the largest contributions that compete for a place, rows that are used, and those of
-# them that tell the contributions (taste).
-CANDIDATES, MAX_ROWS, SCREENED = 400, 4000, 500
+# Rows that are used (taste).
+MAX_ROWS = 4000
 # Folds that are left out in turn, and rows below which none can be. Of 60 rows five folds leave 48
 # to fit 15 terms to, and judge a path that is much worse than the one of all rows.
 FOLDS, MIN_ROWS = 10, 10
@@ -43,9 +45,9 @@ class SparsePath:
     Parameters
     ----------
     poly
-        The polynomial that the terms are taken from.
+        The polynomial that the terms are taken from, with all divisors of its terms.
     chosen
-        Places of the terms in ``poly``, the intercept first.
+        Places of the terms in ``poly``, the intercept first; each after all its divisors.
     r2
         Array (n,): R² against the network with 1, 2, …, n terms, on rows left out: of ten paths,
         each chosen and fitted without a tenth of the rows. The steps below are of all rows.
@@ -125,18 +127,19 @@ def sparse_path(
     groups: npt.ArrayLike | None = None,
     after: str | None = None,
 ) -> SparsePath:
-    """Choose terms one by one, always refitting all of them to the network's outputs.
+    """Show how few terms carry the network: what ``convert(…, max_terms=n)`` does, for every n.
 
-    Orthogonal matching pursuit among the terms with the largest contributions. It is repeated
-    without each tenth of the rows, and the R² of each number of terms is that on the rows that
-    were left out; the path ends when it has not risen for 10 steps.
+    Terms join where they explain most of what is left, each after all its divisors, and all of
+    them are refitted to the network's outputs at each step. It is repeated without each tenth of
+    the rows, and the R² of each number of terms is that on the rows that were left out; the path
+    ends when it has not risen for 10 steps.
 
     Parameters
     ----------
     model
         Anything that `read_network` reads, or a function from rows to outputs.
     poly
-        Its polynomial.
+        Its polynomial: the terms that may join, and the coordinates and bounds of its inputs.
     X
         Array or data frame (n, p) in raw units.
     max_terms
@@ -162,56 +165,132 @@ def sparse_path(
     >>> path.polynomial(4).n_terms, bool(path.r2[-1] > 0.99)
     (4, True)
     """
-    _check_one_region(poly)
+    poly = _closed(_check_one_region(poly))
     network = comparable(model, poly.inputs, poly.outputs, X, after=after)
     rows = read_either(X, poly.inputs, network.inputs)
     keys = row_keys(rows) if groups is None else group_keys(groups, len(rows))
     some = evenly(len(rows), MAX_ROWS)
-    rows, keys = rows[some], keys[some]
-    truth = network.predict(rows).reshape(len(rows), -1)
-    places = _candidates(poly, rows, check_count(max_terms, where="max_terms"))
-    values = _values(poly, places, rows)
-    outside = _left_out(keys)
-    paths = [_pursue(values[~out], truth[~out], max_terms) for out in outside]
-    steps: list[FloatArray] = []
-    guesses: list[FloatArray] = []
-    r2: list[float] = []
-    for whole, *parts in zip(_pursue(values, truth, max_terms), *paths, strict=False):
-        picked, step = whole
-        steps.append(step)
-        guesses.append(_guess(values, outside, parts) if parts else values[:, picked] @ step)
-        r2.append(mean_r2(truth, guesses[-1]))
-        if len(r2) - 1 - int(np.argmax(r2)) >= PATIENCE:
-            break
-    chosen = places[picked[: len(steps)]]
+    sample, keys = _numbered(rows[some], keys[some]), keys[some]
+    most = check_count(max_terms, where="max_terms")
+
+    def ask(X: FloatArray) -> FloatArray:
+        return network.predict(X).reshape(len(X), -1)
+
+    truth = ask(sample.X)
+
+    def walk(inside: BoolArray) -> _Walk:
+        return _walk(poly, Answered(sample.some(inside), truth[inside]), ask, most)
+
+    every, outside = np.ones(len(truth), dtype=bool), _left_out(sample, keys)
+    whole = walk(every)
+    judges = [(out, walk(~out)) for out in outside] or [(every, whole)]
+    guesses = _guesses(poly, sample, judges)
+    r2 = np.array([mean_r2(truth, guess) for guess in guesses])
+    steps = _end(r2)
+    chosen = np.array([poly.terms.index(term) for term in whole.terms[:steps]], dtype=np.intp)
+    path = SparsePath(poly, chosen, r2[:steps], whole.coefficients[:steps])
     if not outside:
-        return SparsePath(poly, chosen, np.array(r2), tuple(steps))
+        return path
 
     def bounded(guess: FloatArray) -> tuple[float, float] | None:
         return r2_interval(truth, truth - guess, np.ones(len(truth)), keys, folded=True)
 
-    found = _judged(truth, guesses, outside)
+    found = _judged(truth, guesses[:steps], outside)
+    intervals = tuple(ends for guess in guesses[:steps] if (ends := bounded(guess)) is not None)
     best, judged = mean_r2(truth, found), bounded(found)
-    intervals = tuple(ends for guess in guesses if (ends := bounded(guess)) is not None)
-    return SparsePath(poly, chosen, np.array(r2), tuple(steps), best, judged, intervals)
+    return replace(path, best_r2=best, best_interval=judged, intervals=intervals)
 
 
-def _left_out(keys: Keys) -> list[BoolArray]:
+def _check_one_region(poly: Any) -> Polynomial:
+    """Refuse a formula with regions: each has its own terms, which join in no common order."""
+    found = check_formula(poly, verb="chosen from")
+    if isinstance(found, Polynomial):
+        return found
+    raise InvalidInputError(
+        "Terms are chosen one by one from a polynomial of one region.",
+        where="poly",
+        expected="a Polynomial",
+        found=f"{len(found.regions)} regions",
+        remedy="convert(…, regions=8, max_terms=30) gives few terms in each region; "
+        "poly.prune(30) keeps those that matter most in each",
+    )
+
+
+def _closed(poly: Polynomial) -> Polynomial:
+    """Give a polynomial all divisors of its terms, those that lacked with coefficient 0."""
+    if isinstance(poly.terms, Graded):
+        return poly
+    terms = {(), *poly.terms}
+    new = [*terms]
+    while new:
+        divisors = {without(term, j) for term in new for j in term}
+        new = [*(divisors - terms)]
+        terms.update(new)
+    if len(terms) == len(poly.terms):
+        return poly
+    closed = Listed.of(terms, poly.n_features, poly.max_order)
+    values = carried(poly.terms, poly.coefficients, closed)
+    return replace(poly, terms=closed, coefficients=values, deviations=None)
+
+
+def _numbered(X: FloatArray, keys: Keys) -> FitRows:
+    """Give raw rows (n, p) the numbers of their folds: the same where keys are."""
+    number = ranked(keys)
+    fold = (number * FOLDS).astype(np.intp)
+    return FitRows(X, np.ones(len(X)), fold, np.arange(len(X)), number)
+
+
+def _left_out(sample: FitRows, keys: Keys) -> list[BoolArray]:
     """Give the rows (n,) of each fold; none where rows, or groups, are too few."""
-    if len(keys) < MIN_ROWS or distinct(keys) < FOLDS:
+    if len(sample) < MIN_ROWS or distinct(keys) < FOLDS:
         return []
-    fold = (ranked(keys) * FOLDS).astype(np.intp)
-    return [fold == k for k in range(FOLDS)]
+    return [sample.fold == k for k in range(FOLDS)]
 
 
-def _guess(
-    values: FloatArray, outside: list[BoolArray], parts: Sequence[tuple[list[int], FloatArray]]
-) -> FloatArray:
-    """Put together what the paths say of the rows that they did not see: (n, n_outputs)."""
-    out = np.zeros((len(values), parts[0][1].shape[1]))
-    for left, (picked, step) in zip(outside, parts, strict=True):
-        out[left] = values[left][:, picked] @ step
+@dataclass(frozen=True)
+class _Walk:
+    """Terms in the order in which they joined, and the coefficients (m, k) of each step."""
+
+    terms: Sequence[Term]
+    coefficients: tuple[FloatArray, ...]
+
+
+def _walk(
+    poly: Polynomial, sample: Answered, ask: Callable[[FloatArray], FloatArray], max_terms: int
+) -> _Walk:
+    """Let terms of a polynomial join on some rows, and fit each number of them."""
+    most = min(max_terms, max(1, len(sample.rows) // 2))
+    task = Budget(sample, ask, poly.inputs, most, min(MAX_DEGREE, poly.max_order))
+    found, _ = task.grow(poly.max_order, poly.terms.__contains__, patience=inf)
+    terms, places = listed(found, poly.n_features)
+    # The divisors of the first terms are among them: so are those of the powers that they make.
+    powers = task.basis.powers(terms, np.eye(len(terms)))[1][np.ix_(places, places)]
+    fits = task.fits(found, range(1, len(found) + 1))
+    return _Walk(found, tuple(powers[: len(c), : len(c)] @ c for c in fits))
+
+
+def _guesses(
+    poly: Polynomial, sample: FitRows, judges: Sequence[tuple[BoolArray, _Walk]]
+) -> list[FloatArray]:
+    """Put together what each walk says, step by step, of its rows: arrays (n, n_outputs)."""
+    steps = min(len(walk.terms) for _, walk in judges)
+    out = [np.zeros((len(sample), poly.n_outputs)) for _ in range(steps)]
+    for here, walk in judges:
+        terms, places = listed(walk.terms, poly.n_features)
+        values = term_values(terms, poly.inputs.to_working(sample.X[here]))[:, places]
+        for guess, step in zip(out, walk.coefficients, strict=False):
+            guess[here] = values[:, : len(step)] @ step
     return out
+
+
+def _end(r2: FloatArray) -> int:
+    """Give the number of steps until nothing has been gained for a while."""
+    best = 0
+    for step, value in enumerate(r2):
+        best = step if value > r2[best] else best
+        if step - best >= PATIENCE:
+            return step + 1
+    return len(r2)
 
 
 def _judged(truth: FloatArray, guesses: list[FloatArray], outside: list[BoolArray]) -> FloatArray:
@@ -221,56 +300,3 @@ def _judged(truth: FloatArray, guesses: list[FloatArray], outside: list[BoolArra
         others = [mean_r2(truth[~left], guess[~left]) for guess in guesses]
         found[left] = guesses[int(np.argmax(others))][left]
     return found
-
-
-def _check_one_region(poly: Any) -> None:
-    """Refuse a formula with regions: each has its own terms, which join in no common order."""
-    found = check_formula(poly, verb="chosen from")
-    if not hasattr(found, "coefficients"):
-        raise InvalidInputError(
-            "Terms are chosen one by one from a polynomial of one region.",
-            where="poly",
-            expected="a Polynomial",
-            found=f"{len(found.regions)} regions",
-            remedy="convert(…, regions=8, max_terms=30) gives few terms in each region; "
-            "poly.prune(30) keeps those that matter most in each",
-        )
-
-
-def _candidates(poly: Polynomial, rows: FloatArray, max_terms: int) -> npt.NDArray[np.intp]:
-    """Screen terms by the standard deviation of their contributions, intercept first."""
-    size = np.linalg.norm(term_deviations(poly, rows[evenly(len(rows), SCREENED)]), axis=1)
-    size[poly.terms.orders() == 0] = np.inf
-    return largest(size, max(CANDIDATES, 2 * max_terms))
-
-
-def _values(poly: Polynomial, places: npt.NDArray[np.intp], rows: FloatArray) -> FloatArray:
-    """Evaluate chosen terms: (n, len(places)), in the order of the places."""
-    order = np.argsort(places)
-    values = np.empty((len(rows), len(places)))
-    values[:, order] = term_values(poly.terms.at(places[order]), poly.inputs.to_working(rows))
-    return values
-
-
-def _pursue(
-    values: FloatArray, truth: FloatArray, max_terms: int
-) -> Iterator[tuple[list[int], FloatArray]]:
-    """Pick columns by their correlation with what is left, refitting after each.
-
-    Gives the columns so far and their coefficients (len(columns), n_outputs), step by step.
-    """
-    spread = truth.std(axis=0)
-    unit = np.where(spread > 0, spread, 1.0)
-    size = np.linalg.norm(values - values.mean(axis=0), axis=0)
-    picked = [0]
-    while True:
-        chosen = values[:, picked]
-        step = np.asarray(np.linalg.lstsq(chosen, truth, rcond=1e-12)[0], dtype=np.float64)
-        yield list(picked), step
-        if len(picked) >= min(max_terms, values.shape[1], len(values) // 2):
-            return
-        left = (truth - chosen @ step) / unit
-        score = np.linalg.norm(values.T @ left, axis=1)
-        score = np.divide(score, size, out=np.zeros_like(score), where=size > 1e-12 * size.max())
-        score[picked] = -1.0
-        picked.append(int(score.argmax()))
