@@ -56,6 +56,10 @@ ROWS_PER_TERM, TIMES = 10, 3
 # The refit stays if it lowers the error on rows left out by so much of it, and of the variance: 1 %
 # of what order 2 leaves of bike rentals would be .004 of R².
 GAIN, ROUNDING = 0.001, 1e-9
+# A calibration has seen all rows, those left out too. With so many rows for each term its error is
+# raised by what a fit of as many terms gains on its own rows: bike of order 2 gains .003 by it.
+# With fewer, calibrations have far fewer free numbers than terms.
+PLENTY = 30
 
 
 @dataclass(frozen=True)
@@ -342,7 +346,7 @@ class _Fit:
                     for (fitted, _), start in zip(pairs, before, strict=True)
                 ]
                 errors = [h.error(c, unit) for (_, h), c in zip(pairs, fits, strict=True)]
-                tried[choice] = _typical(errors), fits
+                tried[choice] = self._optimism(choice) * _typical(errors), fits
             best = min(tried, key=lambda choice: tried[choice][0])
             # What the calibration leaves may be rounding: it stays unless something is gained.
             if (
@@ -353,6 +357,11 @@ class _Fit:
             choices.append(best)
             before = tried[best][1]
         return choices, before[0]
+
+    def _optimism(self, choice: _Choice) -> float:
+        """Give how much larger the error of a fit is on new rows than on its own."""
+        share = len(self.terms) / len(self.problem.fit_rows)
+        return 1.0 + 2.0 * share if choice.calibrated and share * PLENTY <= 1.0 else 1.0
 
     def _candidates(self, order: int, before: list[_Choice]) -> Iterator[_Choice]:
         """List what is tried for an order, given what was chosen for those below."""
