@@ -177,7 +177,7 @@ class _Search:
         return Flip(name, before, after, row, _plain(self.labels(moved)[0]), distance)
 
     def _nearest_flip(self, x: FloatArray, label: Any, number: int, place: int) -> float | None:
-        """Find the value nearest to the row's own with another label, between all its neighbours."""
+        """Find the value nearest to the own one that gives another label."""
         points = np.sort([*self._critical(x, number, place), float(x[place])])
         # Each stretch between neighbouring critical points has one label, that of its middle.
         ends = [(a, b) for a, b in pairwise(points.tolist()) if a < b]
@@ -193,9 +193,7 @@ class _Search:
                 best = near, middle
         return None if best is None else self._edge(x, label, place, *best)
 
-    def _edge(
-        self, x: FloatArray, label: Any, place: int, near: float, inside: float
-    ) -> float:
+    def _edge(self, x: FloatArray, label: Any, place: int, near: float, inside: float) -> float:
         """Give the value nearest to an end of a stretch where the label is another one."""
         for _ in range(HALVINGS):
             if self.labels(_with(x, place, np.array([near])))[0] != label:
@@ -303,4 +301,4 @@ def _rounded(value: float, start: float) -> list[float]:
 
 def _text(value: float) -> str:
     """Write a value; numbers of thousands whole."""
-    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.5g}"
+    return (f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.5g}").replace("-", "−")

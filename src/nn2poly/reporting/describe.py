@@ -14,6 +14,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import (
+    Column,
     Inputs,
     complete_rows,
     held_text,
@@ -91,7 +92,8 @@ def _read_response(y: Any, n_rows: int) -> npt.NDArray[Any]:
 def describe_columns(rows: Rows, shown: Explicit) -> Table:
     """Describe every column: type, range, mean, deviation, missing and distinct values.
 
-    Where the polynomial holds inputs at bounds, also these, and the share of rows beyond.
+    Where the polynomial holds inputs at bounds, also these, and the share of rows beyond. A factor
+    is one line; its levels are told with their shares.
 
     Examples
     --------
@@ -101,14 +103,32 @@ def describe_columns(rows: Rows, shown: Explicit) -> Table:
     >>> describe_columns(rows, Polynomial([[1.0], [2.0]], 1, ["a"])).rows
     (('a', 'two values', 0.0, 0.5, 0.5, 1.0, 0, 2, 0.0, 1.0),)
     """
-    units = zip(shown.center.tolist(), shown.scale.tolist(), strict=True)
-    bounds = _bounds(shown.inputs, rows.X)
-    lines = (
-        (name, *_column(rows.X[:, j], int(rows.missing[j])), *unit, *held)
-        for j, (name, unit, held) in enumerate(zip(shown.feature_names, units, bounds, strict=True))
-    )
-    head = (*_HEAD, "centre", "scale", *(_HELD if shown.inputs.are_bounded else ()))
-    return Table("", head, tuple(lines), note=held_text(shown.inputs))
+    inputs = shown.inputs
+    bounds = _bounds(inputs, rows.X)
+    lines = []
+    for column, places in zip(inputs.columns, inputs.places, strict=True):
+        if column.width > 1:
+            lines.append(_factor(column, list(places), rows, 2 + len(bounds[0])))
+            continue
+        (j,) = places
+        unit = (float(shown.center[j]), float(shown.scale[j]))
+        lines.append((column.name, *_column(rows.X[:, j], int(rows.missing[j])), *unit, *bounds[j]))
+    head = (*_HEAD, "centre", "scale", *(_HELD if inputs.are_bounded else ()))
+    return Table("", head, tuple(lines), note=held_text(inputs))
+
+
+# Levels of a factor that are told with their shares (taste).
+MAX_LEVELS = 3
+
+
+def _factor(column: Column, places: list[int], rows: Rows, n_more: int) -> tuple[object, ...]:
+    """Describe a factor: how many levels, and the most frequent with their shares."""
+    share = (rows.X[:, places] > 0.5).mean(axis=0)
+    order = np.argsort(-share, kind="stable")[:MAX_LEVELS]
+    usual = ", ".join(f"{column.levels[k]} {100 * share[k]:.3g} %" for k in order if share[k] > 0)
+    kind = f"{len(places)} levels: {usual}{', …' if len(places) > MAX_LEVELS else ''}"
+    distinct, blank = int((share > 0).sum()), (None,) * 4
+    return (column.name, kind, *blank, int(rows.missing[places[0]]), distinct, *(None,) * n_more)
 
 
 _HELD = ("held from", "held to", "share of rows beyond")
@@ -194,6 +214,25 @@ def _numeric_response(
         Table("The response", ("output", *_HEAD[1:]), tuple(described)),
         Table("Against the response", ("model", "output", "R2", "RMSE"), tuple(scores)),
     )
+
+
+def typical_errors(
+    y: npt.NDArray[Any] | None, poly: Explicit, raw: dict[str, FloatArray]
+) -> tuple[float, float, float] | None:
+    """Give the typical error of network, formula and mean against a response of single numbers.
+
+    They are root mean squares; None without a response, a network, or with several outputs.
+    """
+    if y is None or len(raw) < 2 or poly.outputs.is_classifier or poly.n_outputs > 1:
+        return None
+    seen = np.asarray(y, dtype=np.float64).ravel()
+    here = np.isfinite(seen)
+    if not here.any():
+        return None
+    errors = [
+        _scores(seen[here], poly.outputs.predictions(values)[here, 0])[1] for values in raw.values()
+    ]
+    return errors[0], errors[1], float(seen[here].std())
 
 
 def _scores(truth: FloatArray, guess: FloatArray) -> tuple[float | None, float]:
