@@ -12,7 +12,6 @@ import numpy as np
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import MixedRowsWarning, OutsideRangeWarning
 from nn2poly.explain.dependence import partial_dependence
-from nn2poly.explain.rows import checked_population
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.region_tree import level_names
 
@@ -50,9 +49,6 @@ class Findings:
     rows: FloatArray
     kind: str = "raw"
     known: dict[Any, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", checked_population(self.poly, self.rows))
 
     def of_column(self, name: str, output: int) -> str:
         """Say what a column does to an output, on average over the rows."""
@@ -155,7 +151,8 @@ class Findings:
         values = self.rows[:, places[0]]
         points = np.unique(values)
         if len(points) > count:
-            points = np.linspace(*np.quantile(values, USUAL), count)
+            low, high = np.quantile(values, USUAL).tolist()
+            points = np.linspace(low, high, count)
             if np.all(values == np.round(values)):
                 points = np.unique(np.round(points))
         return points, [amount(x, 4) for x in points.tolist()]

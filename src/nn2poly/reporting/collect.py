@@ -326,7 +326,8 @@ def _within(poly: Explicit, measured: Measured) -> list[list[float]] | None:
     where = region_of(poly.tree, poly.inputs, measured.rows.X)
     parts = [size[where == k] for k in range(len(poly.regions))]
     rows = [part if len(part) >= MIN_ROWS else size for part in parts]
-    return [np.quantile(part, 0.95, axis=0).tolist() for part in rows]
+    # JSON has no infinite number: a target behind a link may be one.
+    return [np.nan_to_num(np.quantile(part, 0.95, axis=0)).tolist() for part in rows]
 
 
 def _r2(card: FidelityCard | None) -> list[str]:

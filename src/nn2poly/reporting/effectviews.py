@@ -12,7 +12,7 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import MixedRowsWarning, OutsideRangeWarning
 from nn2poly.explain.anova import anova
 from nn2poly.explain.dependence import average_answers, partial_dependence
-from nn2poly.explain.feature_importance import importance
+from nn2poly.explain.feature_importance import feature_moves
 from nn2poly.explain.levels import level_averages
 from nn2poly.formula.borders import both_sides, thresholds
 from nn2poly.formula.importance import Ranking
@@ -30,10 +30,9 @@ MOST_PRODUCTS = 400_000_000
 
 def column_moves(poly: Explicit, X: FloatArray) -> dict[str, FloatArray]:
     """Give how far the outputs move with each column, array (n_outputs,), what moves most first."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OutsideRangeWarning)
-        rows = importance(poly, X).rows
-    return {str(name): np.array(values, dtype=np.float64) for name, *values in rows}
+    names, moves = feature_moves(poly, X)
+    order = np.argsort(-moves.mean(axis=1), kind="stable").tolist()
+    return {names[i]: moves[i] for i in order}
 
 
 def features_by_importance(poly: Explicit, moves: dict[str, FloatArray]) -> tuple[int, ...]:

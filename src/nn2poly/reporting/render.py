@@ -67,7 +67,7 @@ def breakable(text: object) -> str:
     """
     from markupsafe import Markup, escape
 
-    parts = re.split(r"(?<=[=_.,:/|])(?=[^\s=_.,:/|])", str(text))
+    parts = re.split(r"(?<=[=_.,:/|])(?<!\d[.,])(?=[^\s=_.,:/|])", str(text))
     return Markup("<wbr>").join(escape(part) for part in parts)
 
 

@@ -28,7 +28,7 @@ function element(tag, attributes = {}, ...children) {
 
 // A name that breaks after =, _, . and the like before it breaks within a word.
 function breakable(text) {
-  const parts = String(text).split(/(?<=[=_.,:/|])(?=[^\s=_.,:/|])/);
+  const parts = String(text).split(/(?<=[=_.,:/|])(?<!\d[.,])(?=[^\s=_.,:/|])/);
   return parts.flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
 }
 

@@ -40,10 +40,12 @@
     const names = { tickvals: control.kind === "levels" ? control.levels.map((_, i) => i) : undefined, ticktext: control.kind === "levels" ? control.levels.map((level) => plain(shortened(level, 14))) : undefined };
     const axis = { zeroline: false, ...shownAxis() };
     const levels = control.kind === "levels";
+    // Two names fit on a line of the legend.
+    const key = 8 + 17 * Math.ceil(nOutputs / 2);
     return {
       traces,
       layout: {
-        height: levels ? 150 + 14 * control.levels.length : 270, showlegend: true, legend, margin: { l: 12, r: 12, t: 60, b: 36 },
+        height: (levels ? 90 + 13 * control.levels.length : 220) + key, showlegend: true, legend, margin: { l: 12, r: 12, t: key, b: 36 },
         xaxis: levels ? axis : { title: charts.title(control.name, box), zeroline: false },
         yaxis: levels ? { ...names, zeroline: false } : axis,
       },
