@@ -327,7 +327,7 @@ def test_axes_of_a_classifier_are_probabilities_and_those_of_a_regression_are_no
         page.scroll_through()
         for chart, axis in (("agreement", "x"), ("agreement", "y"), ("effect", "y")):
             title = page.page.locator(f"#chart-{chart} .{axis}title").first.text_content()
-            assert ("P(barolo)" in title) == is_said
+            assert ("P(" in title) == is_said
 
 
 def test_a_factor_has_one_bar_for_each_level_with_only_that_level_on(visit, far_off):

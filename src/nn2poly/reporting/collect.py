@@ -82,6 +82,9 @@ from nn2poly.sampling import evenly
 CARRIED_BYTES, MIN_CARRIED, MAX_CARRIED = 400_000, 50, 1_000
 # Coefficients that a page holds: 8 bytes each, 11 in base64, so 11 MB of text at most.
 MAX_COEFFICIENTS = 1_000_000
+# Terms × rows that effects are averaged over, and the fewest rows: half a minute at the largest
+# size of a page (time).
+MOST_VALUES, MIN_ROWS_TOLD = 5_000_000, 200
 
 
 def collect(
@@ -98,7 +101,7 @@ def collect(
     measured = _measure(poly, model, read_rows(X, y, poly), X, after)
     rows, card = measured.rows, measured.card or poly.card
     told = by_column(poly, rows.X)
-    sample = thin(rows.X, MAX_ROWS)
+    sample = thin(rows.X, int(np.clip(MOST_VALUES // poly.n_terms, MIN_ROWS_TOLD, MAX_ROWS)))
     moves = column_moves(told, sample)
     order, pairs = features_by_importance(told, moves), column_pairs(told, sample, moves)
     worst, flips = worst_rows(told, measured), flip_views(told, measured)

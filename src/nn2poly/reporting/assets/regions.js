@@ -200,6 +200,7 @@ const columnSurface = (() => {
     const found = evaluateAll(players, [across, up]);
     const [x, y] = [edgesOf(across), edgesOf(up)];
     const marks = middles(found, x, y);
+    const top = found.flatMap((row, i) => row.map((cell, j) => ({ value: cell.value, x: across.cells[j].label, y: up.cells[i].label }))).reduce((best, cell) => (cell.value > best.value ? cell : best));
     const numbers = across.edges && up.edges;
     const text = found.map((row, i) => row.map(({ value, region }, j) => `${plain(across.cells[j].label)}, ${plain(up.cells[i].label)}: ${shownText(value)}${named(region)}`));
     return {
@@ -216,7 +217,7 @@ const columnSurface = (() => {
         annotations: (polynomial.rules ? marks : []).map((m) => ({ x: m.x, y: m.y, text: String(m.region), showarrow: false, bgcolor: c.paper, borderpad: 2, opacity: 0.85, font: { size: 12, color: c.ink } })),
       },
       caption: `${shownName()} over ${across.name} and ${up.name}, ${held}. ${bordersText(marks)}${numbers ? "Dots are rows." : ""}`,
-      summary: `Map of ${shownName()} over ${across.name} and ${up.name}${polynomial.rules ? `, with ${marks.length === 1 ? "one region" : `${marks.length} regions`} on it` : ""}.`,
+      summary: `Map of ${shownName()} over ${across.name} and ${up.name}${polynomial.rules ? `, with ${marks.length === 1 ? "one region" : `${marks.length} regions`} on it` : ""}. Largest at ${top.x} and ${top.y}, ${shownText(top.value)}.`,
     };
   }
 
