@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arguments import interval_text
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
@@ -21,6 +22,7 @@ from nn2poly.inputs import (
     level_text,
     share_beyond,
 )
+from nn2poly.reporting.numerals import percent
 from nn2poly.tables import Table
 
 # Classes of the response that are counted one by one, and that an error lists (taste).
@@ -131,18 +133,24 @@ def _factor(column: Column, places: list[int], rows: Rows, n_more: int) -> tuple
     return (column.name, kind, *blank, int(rows.missing[places[0]]), distinct, *(None,) * n_more)
 
 
-_HELD = ("held from", "held to", "share of rows beyond")
+_HELD = ("held within",)
 
 
-def _bounds(inputs: Inputs, X: FloatArray) -> list[tuple[float | None, ...]]:
-    """List low bound, high bound and share of rows beyond of every feature; nothing if none has."""
+def _bounds(inputs: Inputs, X: FloatArray) -> list[tuple[str | None, ...]]:
+    """Say of every feature within which bounds it is held, and the share of rows beyond, if any."""
     if not inputs.are_bounded:
         return [()] * inputs.n_features
     bounds, shares = inputs.bounds(), share_beyond(inputs, X).tolist()
     return [
-        (*bounds[name], share) if name in bounds else (None, None, None)
+        (_held(*bounds[name], share),) if name in bounds else (None,)
         for name, share in zip(inputs.feature_names, shares, strict=True)
     ]
+
+
+def _held(low: float | None, high: float | None, share: float) -> str:
+    """Write bounds, of which one may be missing."""
+    text = interval_text(low, high).replace("-", "−")
+    return f"{text} ({percent(share)} beyond)" if share > 0 else text
 
 
 _HEAD = ("column", "type", "min", "mean", "sd", "max", "missing", "distinct")
