@@ -33,7 +33,7 @@ from nn2poly.reporting.cardviews import (
     promise,
     quality_figures,
 )
-from nn2poly.reporting.columns import by_column
+from nn2poly.reporting.columntexts import by_column
 from nn2poly.reporting.contents import Contents, FlipView, WorstRow
 from nn2poly.reporting.controls import controls
 from nn2poly.reporting.describe import (

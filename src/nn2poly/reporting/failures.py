@@ -14,7 +14,7 @@ from nn2poly.cards import FidelityCard
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.inputs import outside_range
 from nn2poly.network.oracle import Model
-from nn2poly.reporting.columns import column_value
+from nn2poly.reporting.columntexts import column_value
 from nn2poly.reporting.contents import Chosen, WorstRow
 from nn2poly.reporting.describe import Rows
 
