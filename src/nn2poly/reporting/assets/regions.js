@@ -221,10 +221,11 @@ const columnSurface = (() => {
     };
   }
 
-  // A number and levels: a line for each of the most frequent levels, broken between regions.
+  // A number and levels: a line for each of the most frequent levels that rows have, broken between
+  // regions.
   function lines(box, players, [number, levels], held) {
     const c = theme.colours();
-    const shown = levels.cells.map((cell, i) => ({ ...cell, i })).sort((a, b) => b.share - a.share).slice(0, LINES);
+    const shown = levels.cells.map((cell, i) => ({ ...cell, i })).filter((cell) => cell.share > 0).sort((a, b) => b.share - a.share).slice(0, LINES);
     const palette = [c.positive, c.negative, c.accent, c.faint, c.ink];
     const dashes = ["solid", "dash", "dot", "dashdot"];
     const traces = shown.map((level, i) => {
