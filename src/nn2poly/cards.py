@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from itertools import zip_longest
 from math import isfinite, isnan
 from typing import Any
 
@@ -79,15 +81,17 @@ class Guarantee:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, *, r2: str = "R2") -> str:
-        """Word the guarantee; ``r2`` spells R²."""
+    def text(self, *, r2: str = "R2", names: Sequence[str] = ()) -> str:
+        """Word the guarantee; ``r2`` spells R², ``names`` are those of several outputs."""
         sure, share = (f"{100 * value:.0f} %" for value in (self.confidence, self.coverage))
         if not self.bounds:
             return (
                 f"too few rows for a guarantee: {self.rows_needed} needed to promise {share} of "
                 f"new rows with {sure} confidence, {self.n_rows} compared"
             )
-        shown = ", ".join(f"±{bound:.3g}" for bound in self.bounds[:8])
+        named = [f" for {name}" for name in names] if len(self.bounds) > 1 else []
+        pairs = zip_longest(self.bounds[:8], named[:8], fillvalue="")
+        shown = ", ".join(f"±{bound:.3g}{name}" for bound, name in pairs)
         more = ", …" if len(self.bounds) > 8 else ""
         if len(self.bounds) > 1:
             more += " (each output by itself)"

@@ -221,7 +221,7 @@ def test_raw_units_predict_as_well(visit, make_network, folder):
 def test_every_chart_is_drawn_and_described(stay, name, request):
     page = stay(request.getfixturevalue(name).path)
     page.scroll_through()
-    for box in page.page.locator(".chart").all():
+    for box in page.page.locator(".chart:visible").all():
         assert box.get_attribute("role") == "img"
         assert len(box.get_attribute("aria-label")) > 40
         assert box.locator("svg.main-svg").count()
@@ -302,10 +302,14 @@ def drawn(page, chart):
     return page.evaluate(f"document.getElementById('{chart}').data.map(({{x, y}}) => [x, y])")
 
 
-def test_one_row_far_off_is_marked_at_the_edge_and_all_can_be_shown(visit, far_off):
-    page = visit(far_off.path).page
+def test_one_row_far_off_is_marked_at_the_edge_and_all_can_be_shown(
+    visit, far_off, make_network, folder
+):
+    network = make_network(9, (5, 4, 1), spread=0.2)
+    poly = n2p.convert(network, 2)
+    page = visit(n2p.report(poly, network, far_off.X, path=folder / "number.html")).page
     _, near, far = drawn(page, "chart-agreement")
-    raw = far_off.poly.outputs_by_order(far_off.X)[-1][:, 0]
+    raw = poly.outputs_by_order(far_off.X)[-1][:, 0]
     assert (len(near[0]), len(far[0])) == (79, 1)
     view = page.evaluate("document.getElementById('chart-agreement').layout.yaxis.range")
     assert far[1][0] in view
@@ -324,13 +328,15 @@ def test_without_a_row_far_off_there_is_nothing_to_switch(stay, diabetes):
     assert "outside" not in page.locator("#caption-agreement").inner_text()
 
 
-def test_axes_of_a_classifier_say_logit_and_those_of_a_regression_do_not(stay, wine, diabetes):
+def test_axes_of_a_classifier_are_probabilities_and_those_of_a_regression_are_not(
+    stay, wine, diabetes
+):
     for made, is_said in ((wine, True), (diabetes, False)):
         page = stay(made.path)
         page.scroll_through()
         for chart, axis in (("agreement", "x"), ("agreement", "y"), ("effect", "y")):
             title = page.page.locator(f"#chart-{chart} .{axis}title").first.text_content()
-            assert ("logit" in title) == is_said
+            assert ("P(" in title) == is_said
 
 
 def test_a_factor_has_one_bar_for_each_level_with_only_that_level_on(visit, far_off):
@@ -346,7 +352,8 @@ def test_a_factor_has_one_bar_for_each_level_with_only_that_level_on(visit, far_
     for i, level in enumerate(("clerk", "cook", "driver")):
         X = far_off.X.copy()
         X[:, :3] = np.eye(3)[i]
-        assert found[level] == pytest.approx(far_off.poly.predict(X).mean(), rel=1e-9)
+        expected = far_off.poly.predict_proba(X)[:, 1].mean()
+        assert found[level] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["diabetes", "rentals"])
@@ -585,10 +592,7 @@ def test_the_page_can_be_used_by_keys_alone(visit, wine):
     assert page.page.evaluate("location.hash") == "#verdict"
     page.page.locator("#output").focus()
     keys.press("ArrowDown")
-    assert (
-        page.page.locator("#prediction-name").inner_text()
-        == f"logit of {wine.poly.output_names[1]} ="
-    )
+    assert page.page.locator("#prediction-name").inner_text() == f"P({wine.poly.output_names[1]}) ="
     page.page.locator("#term-table [data-sort=order]").focus()
     keys.press("Enter")
     assert page.page.locator("#term-rows tr td").nth(1).inner_text() == "2"
@@ -652,7 +656,11 @@ def test_paper_is_white_and_has_no_controls(visit, diabetes):
     assert len(page.pdf()) > 50_000
     page.set_viewport_size({"width": 720, "height": 1000})
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    expect(page.locator("#chart-surface svg.main-svg").first).to_have_attribute("width", "660")
+    expect(page.locator("#chart-pairs svg.main-svg").first).to_have_attribute("width", "660")
+    small = page.locator("#paper-effects svg.main-svg")
+    expect(small.first).to_have_attribute("width", "320")
+    assert page.locator("#paper-effects .chart").count() == 10
+    assert page.locator("#paper-pairs .chart").count() == 8
     assert page.evaluate("document.documentElement.scrollWidth") <= 720
 
 
@@ -684,9 +692,9 @@ def test_the_largest_page_is_soon_ready_and_answers_at_once(visit, covertype):
         """async () => {
           const slider = document.querySelector("#controls input[type=range]");
           const times = [];
-          for (let i = 0; i < 5; i += 1) {
+          for (let i = 0; i < 9; i += 1) {
             const begin = performance.now();
-            slider.value = Number(slider.min) + (i + 1) * (slider.max - slider.min) / 7;
+            slider.value = Number(slider.min) + (i + 1) * (slider.max - slider.min) / 11;
             slider.dispatchEvent(new Event("input"));
             // The panel is brought up to date in the same frame, before this.
             await new Promise((done) => requestAnimationFrame(done));
@@ -695,8 +703,10 @@ def test_the_largest_page_is_soon_ready_and_answers_at_once(visit, covertype):
           return Math.min(...times) / 1000;
         }"""
     )
+    size = f"{covertype.poly.n_terms:,} terms x {covertype.poly.n_outputs} outputs"
+    print(f"what if, {size}: {1000 * seconds:.1f} ms")
     assert ready < 15
-    assert seconds < 0.5
+    assert seconds < 0.05
 
 
 def test_the_largest_page_predicts_to_the_last_digits(stay, covertype):

@@ -11,9 +11,17 @@ from nn2poly.formula.importance import ranking
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Column, Inputs
 from nn2poly.inputs.indicators import detect_indicators
+from nn2poly.outputs import Outputs
 from nn2poly.plots.units import typical_row
 from nn2poly.reporting.controls import controls
-from nn2poly.reporting.effectviews import MAX_INPUTS, effects_payload, pair_strengths
+from nn2poly.reporting.effectviews import (
+    MAX_INPUTS,
+    column_moves,
+    column_pairs,
+    effects_payload,
+    features_by_importance,
+    value_deviations,
+)
 from nn2poly.reporting.scatter import scatter_views
 
 
@@ -53,16 +61,16 @@ def case(request):
 
 
 def payload_of(poly, X):
-    ranked, inputs = ranking(poly, X), detect_indicators(poly.inputs, X)
+    moves, inputs = column_moves(poly, X), detect_indicators(poly.inputs, X)
     low, high = X.min(axis=0), X.max(axis=0)
-    made = controls(X, inputs, low, high, ranked.features(poly))
-    return made, effects_payload(poly, X, ranked, made)
+    made = controls(X, inputs, low, high, features_by_importance(poly, moves))
+    return made, effects_payload(poly, X, moves, made)
 
 
 def test_a_term_moves_the_output_by_the_deviation_of_its_contribution(case):
     """The browser multiplies the deviation of the term by its absolute coefficient."""
     poly, X = case
-    found = unpacked(payload_of(poly, X)[1]["deviations"])[:, None] * np.abs(poly.coefficients)
+    found = value_deviations(poly, ranking(poly, X))[:, None] * np.abs(poly.coefficients)
     np.testing.assert_allclose(found, poly.contributions(X).std(axis=0), rtol=1e-9, atol=1e-12)
 
 
@@ -82,13 +90,31 @@ def test_curves_are_the_partial_dependence_of_explain(case):
 
 def test_pairs_are_the_pure_effects_of_explain(case):
     poly, X = case
-    pairs, strengths = pair_strengths(poly, X, tuple(range(poly.n_features)))
+    pairs = column_pairs(poly, X, column_moves(poly, X))
     found = n2p.explain.anova(poly, X)
     wanted = [i for i, subset in enumerate(found.subsets) if len(subset) == 2]
-    assert [tuple(pair) for pair in pairs.tolist()] == [found.subsets[i] for i in wanted]
-    np.testing.assert_array_equal(strengths, np.sqrt(found.variances[wanted]))
-    few = pair_strengths(poly, X, (0, poly.n_features - 1))[0]
-    assert len(few) <= 1
+    assert [tuple(pair) for pair in pairs.members.tolist()] == [found.subsets[i] for i in wanted]
+    np.testing.assert_array_equal(pairs.strengths, np.sqrt(found.variances[wanted]))
+    few = dict.fromkeys([poly.feature_names[0], poly.feature_names[-1]], np.ones(2))
+    assert len(column_pairs(poly, X, few).members) <= 1
+
+
+def test_curves_of_a_classifier_are_averages_of_probabilities():
+    rng = np.random.default_rng(5)
+    X = np.hstack([rng.normal(size=(40, 1)), np.eye(3)[np.arange(40) % 3]])
+    inputs = Inputs((Column("age"), Column.factor("job", ["a", "b", "c"])))
+    outputs = Outputs(("no", "yes", "maybe"), link="softmax")
+    poly = Polynomial(rng.normal(size=(15, 3)), 2, inputs=inputs, outputs=outputs)
+    made, payload = payload_of(poly, X)
+    for control, found in zip(made, payload["averages"], strict=True):
+        moved, places = X.copy(), control["features"]
+        if control["kind"] == "levels":
+            moved[:, places] = np.eye(3)[1]
+        else:
+            moved[:, places] = unpacked(found["x"])[7]
+        mean = poly.predict_proba(moved).mean(axis=0)
+        row = 1 if control["kind"] == "levels" else 7
+        np.testing.assert_allclose(unpacked(found["y"]).reshape(-1, 3)[row], mean, rtol=1e-9)
 
 
 def test_of_many_inputs_those_that_matter_most_have_effects():
@@ -97,7 +123,7 @@ def test_of_many_inputs_those_that_matter_most_have_effects():
     made, payload = payload_of(poly, X)
     assert len(made) == 70
     assert len(payload["averages"]) == MAX_INPUTS
-    assert made[0]["name"] == f"x{ranking(poly, X).features(poly)[0]}"
+    assert made[0]["name"] == next(iter(column_moves(poly, X)))
 
 
 def test_factors_are_runs_of_columns_of_which_always_one_is_high():

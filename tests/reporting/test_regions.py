@@ -276,9 +276,9 @@ def test_main_effects_jump_where_regions_meet(stay, rentals):
 def test_surfaces_are_the_formula_at_the_typical_row(stay, rentals, pair):
     page = stay(rentals.path).page
     label = {
-        "number × number": "hour × temp.out",
-        "number × factor": "hour × weather",
-        "factor × yes/no": "working_day × weather",
+        "number × number": "hour and temp.out",
+        "number × factor": "hour and weather",
+        "factor × yes/no": "working_day and weather",
     }[pair]
     page.locator("#pair").select_option(label=label)
     page.locator("#chart-surface").scroll_into_view_if_needed()
@@ -324,7 +324,7 @@ def test_the_table_shows_the_terms_of_the_chosen_region(stay, rentals):
 def test_every_chart_of_regions_is_drawn_and_described(stay, name, request):
     page = stay(request.getfixturevalue(name).path)
     page.scroll_through()
-    for box in page.page.locator(".chart").all():
+    for box in page.page.locator(".chart:visible").all():
         assert len(box.get_attribute("aria-label")) > 40
         assert box.locator("svg.main-svg").count()
     assert page.page.locator("img, b").count() == 0
@@ -372,7 +372,7 @@ def test_copied_python_gives_the_same_numbers_in_every_region(stay, rentals):
 
 def test_outputs_of_regions_are_shown_one_at_a_time(stay, kinked):
     page = stay(kinked.path).page
-    shown = page.locator("#rules .equation:visible")
+    shown = page.locator("#formula .region .equation:visible")
     assert shown.count() == kinked.poly.n_regions
     first = shown.first.inner_text()
     page.locator("#output").select_option("1")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nn2poly.arrays import FloatArray
 from nn2poly.explain.games import subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import checked_population
@@ -53,14 +54,33 @@ def importance(poly: Formula, X: Any) -> Table:
     b            1.000
     """
     rows = checked_population(poly, X)
-    form = centred(separable(recentred(poly, rows)), rows)
-    # The sum of all Möbius coefficients with the player.
-    every = subset_sums(form, moments(form, rows), lambda _, __: Fraction(1), 1)
+    names, moves = feature_moves(poly, rows)
     return ranked_table(
         f"How far the outputs move with each feature: standard deviation over {len(rows):,} rows",
         "feature",
-        form.players,
-        np.sqrt(player_variances(every, rows)),
+        names,
+        moves,
         poly.outputs.scale_names,
         heading="deviation",
     )
+
+
+def feature_moves(poly: Formula, rows: FloatArray) -> tuple[tuple[str, ...], FloatArray]:
+    """Give the features, and how far each output moves with them: array (n_names, n_outputs).
+
+    Parameters
+    ----------
+    rows
+        Array (n, p) in raw units.
+
+    Examples
+    --------
+    >>> from nn2poly import Polynomial
+    >>> poly = Polynomial([[0.0], [2.0]], 1, ["t"])
+    >>> feature_moves(poly, np.array([[1.0], [3.0]]))
+    (('t',), array([[2.]]))
+    """
+    form = centred(separable(recentred(poly, rows)), rows)
+    # The sum of all Möbius coefficients with the player.
+    every = subset_sums(form, moments(form, rows), lambda _, __: Fraction(1), 1)
+    return form.players, np.sqrt(player_variances(every, rows))

@@ -11,7 +11,30 @@ from nn2poly.arguments import plural
 from nn2poly.cards import FidelityCard
 from nn2poly.reporting.contents import CardView, Figure
 from nn2poly.reporting.numerals import number, r_squared
+from nn2poly.tables import Table
 from nn2poly.verdicts import agreement_text, verdict_text
+
+# Shares of the error below this are rounding (digits of a double, and some).
+NO_SHARE = 1e-9
+# What the tables of a card are called on the page, and what they mean; by their title.
+_EXPLAINED = {
+    "This polynomial cut at each order": (
+        "How far terms of each order matter",
+        ("terms up to order", "R2", "gain"),
+        "R² of this formula when terms above an order (products of more than so many inputs, or "
+        "higher powers) are left out.",
+    ),
+    "Where the error enters": (
+        "Which layer the error comes from",
+        ("layer of the network", "share of error"),
+        "In each layer the activations are replaced by polynomials; this is how much of the error "
+        "that brings.",
+    ),
+}
+_LOG_ODDS = (
+    "Errors are in log-odds, the scale on which terms add up: 0 is a probability of 50 %, and one "
+    "more multiplies the odds by 2.7."
+)
 
 
 def numbered_as_given(card: FidelityCard, index: npt.NDArray[np.intp]) -> FidelityCard:
@@ -40,13 +63,81 @@ def card_views(here: FidelityCard | None, own: FidelityCard | None) -> tuple[Car
 
 
 def _view(heading: str, source: str, card: FidelityCard) -> CardView:
-    guarantee = f"{card.guarantee.text(r2='R²')}."
     verdict = verdict_text(card.verdict, r2="R²")
-    return CardView(heading, source, verdict, guarantee, tuple(card.tables()))
+    tables = [_explained(table) for table in card.tables()]
+    if card.agreement is not None:
+        first = tables[0]
+        tables[0] = replace(first, note="\n".join(filter(None, [_LOG_ODDS, first.note])))
+    return CardView(heading, source, verdict, promise(card), tuple(tables))
+
+
+def promise(card: FidelityCard | None) -> str:
+    """Word the guarantee of a card, every output by its name."""
+    if card is None:
+        return ""
+    text = f"{card.guarantee.text(r2='R²', names=tuple(card.per_output))}."
+    text = text[:1].upper() + text[1:]
+    if card.agreement is None or not card.guarantee.bounds:
+        return text
+    text = text.replace(" (each output by itself)", "")
+    each = " (each class by itself)" if len(card.guarantee.bounds) > 1 else ""
+    return text.replace(" of the network", f", in log-odds, of the network{each}", 1)
+
+
+def _explained(table: Table) -> Table:
+    """Give a table of a card the words of the page, and what is rounding as 0."""
+    note = table.note.replace("R2 ", "R² ")
+    if table.title not in _EXPLAINED:
+        return replace(table, note=note)
+    title, head, meaning = _EXPLAINED[table.title]
+    rows = tuple(tuple(_settled(value) for value in row) for row in table.rows)
+    note = "\n".join(filter(None, [meaning, note]))
+    return Table(title, head, rows, note=note)
+
+
+def _settled(value: object) -> object:
+    return 0.0 if isinstance(value, float) and abs(value) < NO_SHARE else value
+
+
+def quality_figures(
+    card: FidelityCard | None, spread: tuple[float, float, float] | None
+) -> tuple[Figure, ...]:
+    """Pick the numbers that tell how good the network is against what was observed.
+
+    Parameters
+    ----------
+    spread
+        Of a single number: root mean squared errors of the network, of the formula, and of the
+        mean alone; None when unknown.
+    """
+    if card is None or card.observed is None:
+        return ()
+    seen = card.observed
+    if seen.measure == "R2":
+        made = [
+            Figure("R² of the network against the response", r_squared(seen.network)),
+            Figure("R² of the formula against it", r_squared(seen.formula)),
+        ]
+        if spread is None:
+            return (*made, Figure("R² of the mean alone", "0"))
+        network, formula, mean = (number(value, 3) for value in spread)
+        label = f"typical error of the network; {formula} of the formula, {mean} of the mean alone"
+        return (*made, Figure(label, network))
+    made = [
+        Figure("of labels right: the network", agreement_text(seen.network)),
+        Figure("of labels right: the formula", agreement_text(seen.formula)),
+    ]
+    if card.labels is not None and card.labels.network is not None:
+        counts = card.labels.network.confusion
+        largest = max(map(sum, counts)) / sum(map(sum, counts))
+        made.append(Figure("the most frequent label alone", agreement_text(largest)))
+        if card.labels.network.auc is not None:
+            made.append(Figure("AUC of the network", number(card.labels.network.auc, 3)))
+    return tuple(made)
 
 
 def figures(card: FidelityCard | None, n_terms: int, n_regions: int = 1) -> tuple[Figure, ...]:
-    """Pick the numbers for the top of the page.
+    """Pick the numbers that tell how faithful the formula is.
 
     Examples
     --------
@@ -57,15 +148,27 @@ def figures(card: FidelityCard | None, n_terms: int, n_regions: int = 1) -> tupl
     size = (*regions, Figure("terms", number(n_terms)))
     if card is None:
         return size
-    shares = {n: o.quantiles[2] / o.spread for n, o in card.per_output.items() if o.spread > 0}
     made = [Figure("R² against the network", r_squared(card.r2))]
-    if shares:
-        worst = max(shares, key=shares.__getitem__)
-        error = card.per_output[worst].quantiles[2]
-        label = f"of its range on 95 % of rows, which is ±{number(error, 3)}"
-        label += f" ({worst}, the worst output)" if len(shares) > 1 else ""
-        made.append(Figure(label, f"±{number(100 * shares[worst], 3)} %"))
     if card.agreement is not None:
         made.append(Figure("of labels agree", agreement_text(card.agreement)))
+        within = card.probability_within
+        made += [] if within is None else [_within_figure(within)]
+    elif error := _largest_error(card):
+        made.append(error)
     rows = "held-out rows" if card.held_out else "rows compared"
     return (*made, Figure(rows, number(card.n_rows)), *size)
+
+
+def _within_figure(within: float) -> Figure:
+    return Figure("in probability on 95 % of rows", f"±{number(within, 2)}")
+
+
+def _largest_error(card: FidelityCard) -> Figure | None:
+    shares = {n: o.quantiles[2] / o.spread for n, o in card.per_output.items() if o.spread > 0}
+    if not shares:
+        return None
+    worst = max(shares, key=shares.__getitem__)
+    error = card.per_output[worst].quantiles[2]
+    label = f"on 95 % of rows, {number(100 * shares[worst], 3)} % of its range"
+    label += f" ({worst}, the worst output)" if len(shares) > 1 else ""
+    return Figure(label, f"±{number(error, 3)}")

@@ -11,6 +11,8 @@ import numpy as np
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.compared import comparable
 from nn2poly.assess.fidelity import fidelity
+from nn2poly.assess.neighbours import nearness
+from nn2poly.assess.subgroups import MIN_ROWS, scaled_errors
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import TooManyTermsError
 from nn2poly.formula import piecewise_display
@@ -18,16 +20,36 @@ from nn2poly.formula.display import facts
 from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.region_tree import region_of
 from nn2poly.inputs import Inputs, frame_columns, level_text
 from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.outputs import Outputs
-from nn2poly.plots.column_values import column_moves
 from nn2poly.plots.units import thin, typical_row
-from nn2poly.reporting.cardviews import card_views, figures, numbered_as_given
-from nn2poly.reporting.contents import Contents, WorstRow
+from nn2poly.reporting.background import limits, provenance
+from nn2poly.reporting.cardviews import (
+    card_views,
+    figures,
+    numbered_as_given,
+    promise,
+    quality_figures,
+)
+from nn2poly.reporting.columntexts import by_column
+from nn2poly.reporting.contents import Contents, FlipView, WorstRow
 from nn2poly.reporting.controls import controls
-from nn2poly.reporting.describe import Rows, describe_columns, describe_response, read_rows
-from nn2poly.reporting.effectviews import effects_payload
+from nn2poly.reporting.describe import (
+    Rows,
+    describe_columns,
+    describe_response,
+    read_rows,
+    typical_errors,
+)
+from nn2poly.reporting.effectviews import (
+    column_moves,
+    column_pairs,
+    effects_payload,
+    features_by_importance,
+    value_deviations,
+)
 from nn2poly.reporting.failures import Measured, worst_rows
 from nn2poly.reporting.formulas import (
     export_texts,
@@ -36,9 +58,15 @@ from nn2poly.reporting.formulas import (
     formula_views,
     top_terms,
 )
+from nn2poly.reporting.insights import (
+    confusion_table,
+    findings_views,
+    flip_views,
+    importance_table,
+    subgroup_tables,
+)
 from nn2poly.reporting.numerals import r_squared
-from nn2poly.reporting.payload import output_prefix, packed, polynomial_payload
-from nn2poly.reporting.regioneffects import features_by_importance, region_effects_payload
+from nn2poly.reporting.payload import output_prefix, packed, polynomial_payload, shown_scale
 from nn2poly.reporting.regionviews import (
     region_parts,
     region_views,
@@ -54,6 +82,9 @@ from nn2poly.sampling import evenly
 CARRIED_BYTES, MIN_CARRIED, MAX_CARRIED = 400_000, 50, 1_000
 # Coefficients that a page holds: 8 bytes each, 11 in base64, so 11 MB of text at most.
 MAX_COEFFICIENTS = 1_000_000
+# Terms × rows that effects are averaged over, and the fewest rows: half a minute at the largest
+# size of a page (time).
+MOST_VALUES, MIN_ROWS_TOLD = 5_000_000, 200
 
 
 def collect(
@@ -69,73 +100,86 @@ def collect(
     _check_size(poly)
     measured = _measure(poly, model, read_rows(X, y, poly), X, after)
     rows, card = measured.rows, measured.card or poly.card
-    worst = worst_rows(poly, measured)
+    told = by_column(poly, rows.X)
+    sample = thin(rows.X, int(np.clip(MOST_VALUES // poly.n_terms, MIN_ROWS_TOLD, MAX_ROWS)))
+    moves = column_moves(told, sample)
+    order, pairs = features_by_importance(told, moves), column_pairs(told, sample, moves)
+    worst, flips = worst_rows(told, measured), flip_views(told, measured)
+    payload = _payload(poly, told, order, measured, worst, flips)
+    effects = effects_payload(told, sample, moves, payload["controls"]) | pairs.payload()
     if isinstance(poly, PiecewisePolynomial):
-        parts = _of_regions(poly, measured, worst)
+        parts = _of_regions(poly, sample, measured)
     else:
-        parts = _of_polynomial(poly, measured, worst)
+        parts = _of_polynomial(poly, sample)
+    effects["deviations"] = parts.pop("deviations")
+    payload = {"polynomial": parts.pop("polynomial"), **payload, "effects": effects}
+    response = describe_response(rows, poly, measured.outputs)
     return Contents(
         title=title,
         units=_units(poly),
         version=version("nn2poly"),
         n_rows=len(rows.X),
         n_dropped=rows.n_given - len(rows.X),
-        n_sample=min(len(rows.X), MAX_ROWS),
+        n_sample=len(sample),
         n_terms=poly.n_terms,
         has_network=measured.truth is not None,
         has_range=poly.low is not None,
-        has_pairs=bool(parts["payload"]["effects"]["pairs"]),
+        has_pairs=len(pairs.members) > 0,
         output_prefix=output_prefix(poly.outputs),
         link=poly.link,
         several_labels=poly.link == "sigmoid" and poly.n_outputs > 1,
+        quality=quality_figures(card, typical_errors(rows.y, poly, measured.outputs)),
         figures=figures(card, poly.n_terms, len(poly.regions)),
+        promise=promise(card),
+        findings=findings_views(told, sample, moves, pairs),
+        importance=importance_table(told, moves),
+        confusion=confusion_table(measured.card),
+        subgroups=subgroup_tables(told, measured, order),
+        flips=flips,
+        limits=limits(poly, card, measured.truth is not None),
+        provenance=provenance(poly, model, measured, parts["facts"]),
+        column_names=tuple(column.name for column in told.inputs.columns),
+        shown_names=poly.outputs.names_on(shown_scale(poly.outputs)),
         cards=card_views(measured.card, poly.card),
         feature_names=poly.feature_names,
         output_names=poly.output_names,
         worst=worst,
-        columns=describe_columns(rows, poly),
-        response=describe_response(rows, poly, measured.outputs),
+        columns=describe_columns(rows, told),
+        response=response,
+        payload=payload,
         **parts,
     )
 
 
-def _of_polynomial(
-    poly: Polynomial, measured: Measured, worst: tuple[WorstRow, ...]
-) -> dict[str, Any]:
+def _of_polynomial(poly: Polynomial, sample: FloatArray) -> dict[str, Any]:
     """Collect what is said of the terms of one polynomial."""
-    sample = thin(measured.rows.X, MAX_ROWS)
     ranked = ranking(poly, sample)
     small, note = exported(poly, ranked, sample)
-    payload = _payload(poly, ranked.features(poly), measured, worst)
-    effects = effects_payload(poly, sample, ranked, payload["controls"])
     return {
         "facts": facts(poly),
         "formulas": formula_views(poly, ranked),
         "exports": export_texts(small),
         "export_note": note,
         "top_terms": top_terms(poly, ranked),
-        "payload": {"polynomial": polynomial_payload(poly), **payload, "effects": effects},
+        "polynomial": polynomial_payload(poly),
+        "deviations": packed(value_deviations(poly, ranked)),
     }
 
 
 def _of_regions(
-    formula: PiecewisePolynomial, measured: Measured, worst: tuple[WorstRow, ...]
+    formula: PiecewisePolynomial, sample: FloatArray, measured: Measured
 ) -> dict[str, Any]:
-    """Collect what is said of regions: their rules and terms; the columns for what they share."""
-    X = measured.rows.X
-    sample, parts = thin(X, MAX_ROWS), region_parts(formula, X)
-    moves = column_moves(formula, sample, remedy="")
+    """Collect what is said of regions: their rules and terms."""
+    parts = region_parts(formula, measured.rows.X)
     small, note = exported_regions(formula, sample)
-    payload = _payload(formula, features_by_importance(formula, moves), measured, worst)
-    effects = region_effects_payload(formula, sample, parts, moves, payload["controls"])
-    polynomial = regions_payload(formula, parts, X)
     return {
         "facts": piecewise_display.facts(formula),
         "formulas": (),
         "exports": export_texts(small),
         "export_note": note,
         "top_terms": top_region_terms(parts),
-        "payload": {"polynomial": polynomial, **payload, "effects": effects},
+        "polynomial": regions_payload(formula, parts, measured.rows.X, measured.truth),
+        "deviations": [packed(value_deviations(p.region.polynomial, p.ranked)) for p in parts],
         "tree": tree_view(formula.tree, formula.inputs),
         "regions": region_views(formula, parts, measured.guess, measured.truth),
     }
@@ -195,9 +239,10 @@ def _measure(poly: Explicit, model: Any, rows: Rows, X: Any, after: str | None =
     if model is None:
         return Measured(rows, guess, None, None)
     network = comparable(model, poly.inputs, poly.outputs, _kept(X, rows), after=after)
-    card = fidelity(network, evaluated, rows.X, _known_labels(poly, rows.y))
+    card = fidelity(network, evaluated, rows.X, _known_response(poly, rows.y))
     card = numbered_as_given(card, rows.index)
-    return Measured(rows, guess, network.predict(rows.X).reshape(guess.shape), card)
+    truth = network.predict(rows.X).reshape(guess.shape)
+    return Measured(rows, guess, truth, card, network)
 
 
 def _kept(X: Any, rows: Rows) -> Any:
@@ -207,10 +252,17 @@ def _kept(X: Any, rows: Rows) -> Any:
     return X.iloc[rows.index] if hasattr(type(X), "iloc") else X[rows.index]
 
 
-def _known_labels(poly: Explicit, y: Any) -> Any:
-    """Give true labels that are all classes of one label a row; others are judged elsewhere."""
-    several = poly.link == "sigmoid" and poly.n_outputs > 1
-    if y is None or not poly.outputs.is_classifier or several or y.ndim != 1:
+def _known_response(poly: Explicit, y: Any) -> Any:
+    """Give a response that a card can be measured on; others are judged, or refused, elsewhere.
+
+    Numbers for each output, none of them missing; or labels that are all classes, one a row.
+    """
+    if y is None:
+        return None
+    if not poly.outputs.is_classifier:
+        numbers = y.dtype.kind in "iuf" and y.reshape(len(y), -1).shape[1] == poly.n_outputs
+        return y if numbers and np.isfinite(y).all() else None
+    if (poly.link == "sigmoid" and poly.n_outputs > 1) or y.ndim != 1:
         return None
     classes = {level_text(c) for c in poly.classes or range(max(2, poly.n_outputs))}
     return y if {level_text(value) for value in y.tolist()} <= classes else None
@@ -218,22 +270,31 @@ def _known_labels(poly: Explicit, y: Any) -> Any:
 
 def _payload(
     poly: Explicit,
+    told: Explicit,
     order: tuple[int, ...],
     measured: Measured,
     failures: tuple[WorstRow, ...],
+    flips: tuple[FlipView, ...],
 ) -> dict[str, Any]:
     """Give the browser the controls and a sample of the rows."""
     rows, worst = measured.rows, [failure.row for failure in failures]
-    inputs = detect_indicators(poly.inputs, rows.X)
+    inputs = detect_indicators(told.inputs, rows.X)
     low = rows.X.min(axis=0) if poly.low is None else poly.low
     high = rows.X.max(axis=0) if poly.high is None else poly.high
-    carried = _carried(rows, poly, worst)
-    truth = measured.truth
+    carried = _carried(rows, poly, [*worst, *(flip.row for flip in flips)])
+    truth, typical = measured.truth, typical_row(rows.X, inputs)
+    scale = shown_scale(poly.outputs)
+    pair = (
+        [] if truth is None else [poly.outputs.on_scale(y, scale) for y in (truth, measured.guess)]
+    )
     return {
         "controls": controls(rows.X, inputs, low, high, order),
         "low": packed(low),
         "high": packed(high),
-        "typical": packed(typical_row(rows.X, inputs)),
+        "typical": packed(typical),
+        "typicalNetwork": _asked(measured, typical),
+        "near": _near(inputs, rows.X, carried),
+        "within": _within(poly, measured),
         "rows": {
             "index": rows.index[carried].tolist(),
             "X": packed(rows.X[carried]),
@@ -243,9 +304,33 @@ def _payload(
             "total": rows.n_given,
         },
         "r2": _r2(measured.card),
-        "views": [] if truth is None else scatter_views(truth, measured.guess),
+        "views": scatter_views(*pair) if pair else [],
         "worst": worst,
     }
+
+
+def _asked(measured: Measured, row: FloatArray) -> str | None:
+    """Give the raw outputs of the network at a raw row (p,), if there is a network."""
+    return None if measured.network is None else packed(measured.network.predict(row[None]))
+
+
+def _near(inputs: Inputs, X: FloatArray, carried: IntArray) -> dict[str, Any] | None:
+    found = nearness(inputs, X, carried)
+    if found is None:
+        return None
+    return {"scale": packed(found.scale), "usual": found.usual, "far": found.far}
+
+
+def _within(poly: Explicit, measured: Measured) -> list[list[float]] | None:
+    """Give how close 95 % of the rows are, by region and output; few rows are no region."""
+    if measured.truth is None:
+        return None
+    size = np.abs(scaled_errors(poly.outputs, measured.truth, measured.guess))
+    where = region_of(poly.tree, poly.inputs, measured.rows.X)
+    parts = [size[where == k] for k in range(len(poly.regions))]
+    rows = [part if len(part) >= MIN_ROWS else size for part in parts]
+    # JSON has no infinite number: a target behind a link may be one.
+    return [np.nan_to_num(np.quantile(part, 0.95, axis=0)).tolist() for part in rows]
 
 
 def _r2(card: FidelityCard | None) -> list[str]:

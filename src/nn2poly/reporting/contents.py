@@ -19,6 +19,20 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class FlipView:
+    """A row, what the formula says of it, and the smallest changes that would flip that.
+
+    ``changes`` are (what changes, new label, how large, what the network says then or "").
+    """
+
+    row: int
+    label: str
+    share: float
+    network: str
+    changes: tuple[tuple[str, str, float, str], ...]
+
+
+@dataclass(frozen=True)
 class CardView:
     """A fidelity card laid out: where it was measured, its verdict, tables and guarantee."""
 
@@ -68,7 +82,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class WorstRow:
-    """A row on which raw outputs differ most; ``outside`` marks its values."""
+    """A row on which outputs differ most, by column; ``outside`` marks its values."""
 
     row: int
     output: str
@@ -77,7 +91,7 @@ class WorstRow:
     share: float
     chosen: Chosen | None
     response: str
-    values: tuple[float, ...]
+    values: tuple[object, ...]
     outside: tuple[bool, ...]
     region: int | None = None
 
@@ -126,7 +140,18 @@ class Contents:
     output_prefix: str
     link: str
     several_labels: bool
+    quality: tuple[Figure, ...]
     figures: tuple[Figure, ...]
+    promise: str
+    findings: tuple[tuple[str, ...], ...]
+    importance: Table
+    confusion: Table | None
+    subgroups: tuple[tuple[str, Table], ...]
+    flips: tuple[FlipView, ...]
+    limits: tuple[str, ...]
+    provenance: tuple[tuple[str, str], ...]
+    column_names: tuple[str, ...]
+    shown_names: tuple[str, ...]
     cards: tuple[CardView, ...]
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]

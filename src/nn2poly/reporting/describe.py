@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arguments import interval_text
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import (
+    Column,
     Inputs,
     complete_rows,
     held_text,
     level_text,
     share_beyond,
 )
+from nn2poly.reporting.numerals import percent
 from nn2poly.tables import Table
 
 # Classes of the response that are counted one by one, and that an error lists (taste).
@@ -91,7 +94,8 @@ def _read_response(y: Any, n_rows: int) -> npt.NDArray[Any]:
 def describe_columns(rows: Rows, shown: Explicit) -> Table:
     """Describe every column: type, range, mean, deviation, missing and distinct values.
 
-    Where the polynomial holds inputs at bounds, also these, and the share of rows beyond.
+    Where the polynomial holds inputs at bounds, also these, and the share of rows beyond. A factor
+    is one line; its levels are told with their shares.
 
     Examples
     --------
@@ -101,28 +105,52 @@ def describe_columns(rows: Rows, shown: Explicit) -> Table:
     >>> describe_columns(rows, Polynomial([[1.0], [2.0]], 1, ["a"])).rows
     (('a', 'two values', 0.0, 0.5, 0.5, 1.0, 0, 2, 0.0, 1.0),)
     """
-    units = zip(shown.center.tolist(), shown.scale.tolist(), strict=True)
-    bounds = _bounds(shown.inputs, rows.X)
-    lines = (
-        (name, *_column(rows.X[:, j], int(rows.missing[j])), *unit, *held)
-        for j, (name, unit, held) in enumerate(zip(shown.feature_names, units, bounds, strict=True))
-    )
-    head = (*_HEAD, "centre", "scale", *(_HELD if shown.inputs.are_bounded else ()))
-    return Table("", head, tuple(lines), note=held_text(shown.inputs))
+    inputs = shown.inputs
+    bounds = _bounds(inputs, rows.X)
+    lines = []
+    for column, places in zip(inputs.columns, inputs.places, strict=True):
+        if column.width > 1:
+            lines.append(_factor(column, list(places), rows, 2 + len(bounds[0])))
+            continue
+        (j,) = places
+        unit = (float(shown.center[j]), float(shown.scale[j]))
+        lines.append((column.name, *_column(rows.X[:, j], int(rows.missing[j])), *unit, *bounds[j]))
+    head = (*_HEAD, "centre", "scale", *(_HELD if inputs.are_bounded else ()))
+    return Table("", head, tuple(lines), note=held_text(inputs))
 
 
-_HELD = ("held from", "held to", "share of rows beyond")
+# Levels of a factor that are told with their shares (taste).
+MAX_LEVELS = 3
 
 
-def _bounds(inputs: Inputs, X: FloatArray) -> list[tuple[float | None, ...]]:
-    """List low bound, high bound and share of rows beyond of every feature; nothing if none has."""
+def _factor(column: Column, places: list[int], rows: Rows, n_more: int) -> tuple[object, ...]:
+    """Describe a factor: how many levels, and the most frequent with their shares."""
+    share = (rows.X[:, places] > 0.5).mean(axis=0)
+    order = np.argsort(-share, kind="stable")[:MAX_LEVELS]
+    usual = ", ".join(f"{column.levels[k]} {100 * share[k]:.3g} %" for k in order if share[k] > 0)
+    kind = f"{len(places)} levels: {usual}{', …' if len(places) > MAX_LEVELS else ''}"
+    distinct, blank = int((share > 0).sum()), (None,) * 4
+    return (column.name, kind, *blank, int(rows.missing[places[0]]), distinct, *(None,) * n_more)
+
+
+_HELD = ("held within",)
+
+
+def _bounds(inputs: Inputs, X: FloatArray) -> list[tuple[str | None, ...]]:
+    """Say of every feature within which bounds it is held, and the share of rows beyond, if any."""
     if not inputs.are_bounded:
         return [()] * inputs.n_features
     bounds, shares = inputs.bounds(), share_beyond(inputs, X).tolist()
     return [
-        (*bounds[name], share) if name in bounds else (None, None, None)
+        (_held(*bounds[name], share),) if name in bounds else (None,)
         for name, share in zip(inputs.feature_names, shares, strict=True)
     ]
+
+
+def _held(low: float | None, high: float | None, share: float) -> str:
+    """Write bounds, of which one may be missing."""
+    text = interval_text(low, high).replace("-", "−")
+    return f"{text} ({percent(share)} beyond)" if share > 0 else text
 
 
 _HEAD = ("column", "type", "min", "mean", "sd", "max", "missing", "distinct")
@@ -194,6 +222,25 @@ def _numeric_response(
         Table("The response", ("output", *_HEAD[1:]), tuple(described)),
         Table("Against the response", ("model", "output", "R2", "RMSE"), tuple(scores)),
     )
+
+
+def typical_errors(
+    y: npt.NDArray[Any] | None, poly: Explicit, raw: dict[str, FloatArray]
+) -> tuple[float, float, float] | None:
+    """Give the typical error of network, formula and mean against a response of single numbers.
+
+    They are root mean squares; None without a response, a network, or with several outputs.
+    """
+    if y is None or len(raw) < 2 or poly.outputs.is_classifier or poly.n_outputs > 1:
+        return None
+    seen = np.asarray(y, dtype=np.float64).ravel()
+    here = np.isfinite(seen)
+    if not here.any():
+        return None
+    errors = [
+        _scores(seen[here], poly.outputs.predictions(values)[here, 0])[1] for values in raw.values()
+    ]
+    return errors[0], errors[1], float(seen[here].std())
 
 
 def _scores(truth: FloatArray, guess: FloatArray) -> tuple[float | None, float]:

@@ -9,9 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.assess.subgroups import scaled_errors
 from nn2poly.cards import FidelityCard
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.inputs import outside_range
+from nn2poly.network.oracle import Model
+from nn2poly.reporting.columntexts import column_value
 from nn2poly.reporting.contents import Chosen, WorstRow
 from nn2poly.reporting.describe import Rows
 
@@ -21,12 +24,13 @@ N_WORST = 10
 
 @dataclass(frozen=True)
 class Measured:
-    """The rows with the raw outputs (n, k) of both models, and the card on them."""
+    """The rows with the raw outputs (n, k) of both models, the card on them, and the network."""
 
     rows: Rows
     guess: FloatArray
     truth: FloatArray | None
     card: FidelityCard | None
+    network: Model | None = None
 
     @property
     def outputs(self) -> dict[str, FloatArray]:
@@ -36,17 +40,16 @@ class Measured:
 
 
 def worst_rows(poly: Explicit, measured: Measured) -> tuple[WorstRow, ...]:
-    """List the rows of the largest error in units of the output's range, worst first."""
+    """List the rows of the largest error, worst first.
+
+    Errors are in units of the output's range, of a classifier in probability.
+    """
     truth, rows = measured.truth, measured.rows
     if truth is None:
         return ()
-    spread = np.ptp(truth, axis=0)
-    share = np.abs(truth - measured.guess) / np.where(spread > 0, spread, 1.0)
+    share = _shares(poly, truth, measured.guess)
     output = share.argmax(axis=1)
     places = np.argsort(-share.max(axis=1), kind="stable")[:N_WORST]
-    outside = np.zeros((len(places), poly.n_features), dtype=bool)
-    if poly.low is not None and poly.high is not None:
-        outside = outside_range(rows.X[places], poly.low, poly.high)
     where: list[Any] = [None] * len(places)
     if isinstance(poly, PiecewisePolynomial):
         where = poly.region_of(rows.X[places]).tolist()
@@ -60,12 +63,33 @@ def worst_rows(poly: Explicit, measured: Measured) -> tuple[WorstRow, ...]:
             share=float(share[i, output[i]]),
             chosen=choice,
             response=_spelt(rows.y, int(i)),
-            values=tuple(rows.X[i].tolist()),
-            outside=tuple(marks.tolist()),
+            values=tuple(column_value(poly.inputs, c, rows.X[i]) for c in _columns(poly)),
+            outside=_outside(poly, rows.X[i]),
             region=region,
         )
-        for i, marks, choice, region in zip(places.tolist(), outside, chosen, where, strict=True)
+        for i, choice, region in zip(places.tolist(), chosen, where, strict=True)
     )
+
+
+def _shares(poly: Explicit, truth: FloatArray, guess: FloatArray) -> FloatArray:
+    """Give the errors (n, k) that rows are ranked by."""
+    if poly.outputs.is_classifier:
+        return np.abs(scaled_errors(poly.outputs, truth, guess))
+    spread = np.ptp(truth, axis=0)
+    result: FloatArray = np.abs(truth - guess) / np.where(spread > 0, spread, 1.0)
+    return result
+
+
+def _columns(poly: Explicit) -> range:
+    return range(len(poly.inputs.columns))
+
+
+def _outside(poly: Explicit, x: FloatArray) -> tuple[bool, ...]:
+    """Tell of every column whether a raw row (p,) lies outside the range that was seen."""
+    if poly.low is None or poly.high is None:
+        return (False,) * len(poly.inputs.columns)
+    found = outside_range(x[None], poly.low, poly.high)[0]
+    return tuple(bool(found[list(places)].any()) for places in poly.inputs.places)
 
 
 def _chosen(

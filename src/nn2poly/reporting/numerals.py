@@ -68,12 +68,14 @@ def r_squared(value: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage, rounded down where it would promise 100 %.
+    """Write a share as a percentage; what is not 0 or 1 is not said to be.
 
     Examples
     --------
-    >>> percent(0.99996), percent(0.5), percent(0.0123)
-    ('99.99 %', '50 %', '1.23 %')
+    >>> percent(0.99996), percent(0.5), percent(0.0123), percent(6.69e-8), percent(0.0)
+    ('99.99 %', '50 %', '1.23 %', '< 0.01 %', '0 %')
     """
+    if 0 < share < 1e-4:
+        return "< 0.01 %"
     shown = math.floor(share * 10_000 + 1e-9) / 100 if share > 0.99 else round(100 * share, 2)
     return f"{shown:.2f}".rstrip("0").rstrip(".") + " %"

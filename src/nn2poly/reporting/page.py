@@ -25,10 +25,11 @@ def report(
 ) -> Path:
     """Write one self-contained HTML page about a polynomial and how far to trust it.
 
-    The page holds the verdict and the fidelity card, the network against the polynomial,
-    importance, main effects, interactions, the rows where it fails, the formula, all terms, the
-    data, and a what-if panel that evaluates the polynomial in the browser. It asks no network
-    for anything.
+    The page leads with how good the network is and how faithful the formula, what it found in
+    words, what matters, which rule applies, and a what-if panel that evaluates the formula in the
+    browser; then the changes that would flip a decision, effects and interactions, network against
+    formula by row, label and group, the rows where it fails, the formula and all terms, the data,
+    its limits and provenance, and the fidelity cards. It asks no network for anything.
 
     Parameters
     ----------

@@ -47,6 +47,7 @@ def polynomial_payload(poly: Polynomial) -> dict[str, Any]:
         "classes": None if poly.classes is None else [str(c) for c in poly.classes],
         "link": poly.link,
         "prefix": output_prefix(poly.outputs),
+        "shown": list(poly.outputs.names_on(shown_scale(poly.outputs))),
         "cut": _finite(poly.outputs.cut() if poly.outputs.is_classifier else None),
         "calibration": poly.outputs.calibration,
         "entries": list(poly.inputs.entry_names),
@@ -73,7 +74,20 @@ def output_prefix(outputs: Outputs) -> str:
     """
     if outputs.link == "identity":
         return ""
-    return "logit of " if outputs.is_classifier else f"{outputs.link} of "
+    return "log-odds of " if outputs.is_classifier else f"{outputs.link} of "
+
+
+def shown_scale(outputs: Outputs) -> str:
+    """Choose the scale on which effects and predictions are shown, as `explain` names it.
+
+    Examples
+    --------
+    >>> shown_scale(Outputs(("y",))), shown_scale(Outputs(("y",), link="sigmoid"))
+    ('raw', 'probability')
+    """
+    if outputs.is_classifier:
+        return "probability"
+    return "raw" if outputs.link == "identity" else "target"
 
 
 def _finite(cut: float | None) -> float | None:

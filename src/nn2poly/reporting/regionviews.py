@@ -138,12 +138,13 @@ def top_region_terms(parts: list[Part]) -> Table:
 
 
 def regions_payload(
-    formula: PiecewisePolynomial, parts: list[Part], X: FloatArray
+    formula: PiecewisePolynomial, parts: list[Part], X: FloatArray, truth: FloatArray | None = None
 ) -> dict[str, Any]:
     """Describe the formula so that a browser predicts what its `predict` does.
 
     To `polynomial_payload` of what all regions share it adds the terms of each, the tree, the
-    rules, and for each region a row (p,) in its middle, if the raw rows (n, p) have one.
+    rules, and for each region a row (p,) in its middle, if the raw rows (n, p) have one, with the
+    raw outputs (k,) of the network there, if they are known (n, k).
     """
     payloads = [polynomial_payload(region.polynomial) for region in formula.regions]
     own = ("variables", "sizes", "coefficients")
@@ -152,7 +153,7 @@ def regions_payload(
         "pieces": [{name: payload[name] for name in own} for payload in payloads],
         "tree": _node(formula.tree, formula.inputs),
         "rules": [_conditions(region, formula.inputs) for region in formula.regions],
-        "middles": [_middle(X[part.rows]) for part in parts],
+        "middles": [_middle(X[part.rows], _outputs(truth, part)) for part in parts],
     }
 
 
@@ -175,10 +176,15 @@ def _conditions(region: Region, inputs: Inputs) -> list[str]:
     return [rule_text(text) for text in found] or ["everywhere"]
 
 
-def _middle(rows: FloatArray) -> str | None:
+def _outputs(truth: FloatArray | None, part: Part) -> FloatArray | None:
+    return None if truth is None else truth[part.rows]
+
+
+def _middle(rows: FloatArray, truth: FloatArray | None) -> list[str | None] | None:
     """Choose the row (p,) nearest to the means, in standard deviations of each feature."""
     if not len(rows):
         return None
     spread = rows.std(axis=0)
     distance = ((rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2
-    return packed(rows[distance.sum(axis=1).argmin()])
+    place = distance.sum(axis=1).argmin()
+    return [packed(rows[place]), None if truth is None else packed(truth[place])]

@@ -17,7 +17,7 @@ from nn2poly.reporting.payload import to_script
 # In this order, inside one function.
 SCRIPTS = (
     *("data.js", "polynomial.js", "theme.js", "charts.js", "regions.js", "effects.js"),
-    *("table.js", "controls.js", "whatif.js", "page.js"),
+    *("interactions.js", "paper.js", "table.js", "controls.js", "whatif.js", "page.js"),
 )
 CHARTS = "plotly-cartesian.min.js"
 
@@ -67,7 +67,7 @@ def breakable(text: object) -> str:
     """
     from markupsafe import Markup, escape
 
-    parts = re.split(r"(?<=[=_.,:/|])(?=[^\s=_.,:/|])", str(text))
+    parts = re.split(r"(?<=[=_.,:/|])(?<!\d[.,])(?=[^\s=_.,:/|])", str(text))
     return Markup("<wbr>").join(escape(part) for part in parts)
 
 

@@ -39,6 +39,10 @@ def scatter_views(truth: FloatArray, guess: FloatArray) -> list[dict[str, Any]]:
 
 
 def _view(pair: FloatArray) -> dict[str, Any]:
+    # A target behind a link may be infinite; such rows cannot be drawn.
+    pair = pair[:, np.isfinite(pair).all(axis=0)]
+    if not pair.size:
+        return {"all": [-1.0, 1.0], "bulk": [-1.0, 1.0], "outside": 0}
     least, most = float(pair.min()), float(pair.max())
     low, high = _bulk(np.sort(pair, axis=None))
     if high <= low or most - least <= WIDER * (high - low):

@@ -25,9 +25,13 @@ const charts = (() => {
 
   const options = { displayModeBar: false, typesetMath: false, doubleClick: false };
 
-  // A width is given for paper only; else a chart fills its place.
+  // A chart fills its place; on paper, which is laid out later, the width is given.
+  const widthOf = (box) => Number(box.dataset.paper) || box.clientWidth;
+
   function draw(id, paper) {
     const chart = made.get(id);
+    if (paper) chart.box.dataset.paper = paper;
+    else delete chart.box.dataset.paper;
     const { traces, layout, summary, caption } = chart.build(chart.box);
     chart.box.style.height = `${layout.height}px`;
     chart.box.style.minHeight = "0";
@@ -36,7 +40,7 @@ const charts = (() => {
     chart.box.setAttribute("aria-label", summary);
     const text = byId(id.replace("chart-", "caption-"));
     if (text && caption) text.textContent = caption;
-    const width = paper || chart.box.clientWidth;
+    const width = widthOf(chart.box);
     Plotly.react(chart.box, traces, layoutOf(chart.box, { ...layout, width }), options).then(() => {
       chart.busy = false;
       if (!chart.drawn && chart.ready) chart.ready(chart.box);
@@ -83,9 +87,10 @@ const charts = (() => {
   });
   // On paper everything is in view, on white, and no wider than a sheet of A4 or Letter.
   const SHEET = 660;
+  const sheetOf = (id) => (made.get(id).box.closest(".paper-charts") ? SHEET / 2 - 10 : SHEET);
   window.addEventListener("beforeprint", () => {
     theme.hold();
-    Array.from(made.keys()).forEach((id) => draw(id, SHEET));
+    Array.from(made.keys()).forEach((id) => draw(id, sheetOf(id)));
   });
   window.addEventListener("afterprint", () => {
     theme.release();
@@ -93,9 +98,9 @@ const charts = (() => {
   });
 
   // Letters that a label may have.
-  const room = (box) => (box.clientWidth < 520 ? 18 : 40);
-  const title = (text, box, share = 0.8) => ({ text: plain(shortened(text, Math.max(12, Math.floor((share * box.clientWidth) / 8)))) });
-  return { add, refresh, room, title };
+  const room = (box) => (widthOf(box) < 520 ? 18 : 40);
+  const title = (text, box, share = 0.8) => ({ text: plain(shortened(text, Math.max(12, Math.floor((share * widthOf(box)) / 8)))) });
+  return { add, refresh, room, title, width: widthOf };
 })();
 
 const rows = {
@@ -108,17 +113,21 @@ const rowOf = (i) => rows.X.slice(i * polynomial.nFeatures, (i + 1) * polynomial
 const columnOf = (j) => rows.index.map((_, i) => rows.X[i * polynomial.nFeatures + j]);
 const outputsOf = (values) => rows.index.map((_, i) => values[i * polynomial.nOutputs + state.output]);
 const outputName = () => polynomial.outputs[state.output];
-// Of a classifier the charts show what comes before the link, and say so.
+// What the formula gives, where terms add up: of a classifier log-odds.
 const outputLabel = () => `${polynomial.prefix}${outputName()}`;
-const outputTitle = () => `${polynomial.prefix.replace("logit", "Logit")}${outputName()}`;
+// What is shown: a probability, or the target.
+const shownName = () => polynomial.shown[state.output];
+const shownText = (value, digits = 4) => (polynomial.isProbability ? percentText(value) : formatted(value, digits));
+const shownAxis = () => (polynomial.isProbability ? { tickformat: ".0~%" } : {});
+// The raw outputs of a row that travels, on the scale that is shown.
+const shownOf = (values, i) => polynomial.scaled(values.subarray(i * polynomial.nOutputs, (i + 1) * polynomial.nOutputs))[state.output];
 
 const allRows = byId("all-rows");
 if (allRows) allRows.addEventListener("change", () => charts.refresh("chart-agreement"));
 
 charts.add("chart-agreement", (box) => {
   const c = theme.colours();
-  const x = outputsOf(rows.network);
-  const y = outputsOf(rows.polynomial);
+  const [x, y] = [rows.network, rows.polynomial].map((values) => rows.index.map((_, i) => shownOf(values, i)));
   const view = data.views[state.output];
   byId("all-rows-line").hidden = !view.outside;
   const range = allRows.checked ? view.all : view.bulk;
@@ -126,7 +135,7 @@ charts.add("chart-agreement", (box) => {
   const [near, far] = [[], []];
   x.forEach((_, i) => (beyond(x[i]) || beyond(y[i]) ? far : near).push(i));
   const edge = (v) => Math.min(range[1], Math.max(range[0], v));
-  const text = (i) => `row ${rows.index[i]}<br>network ${formatted(x[i])}<br>polynomial ${formatted(y[i])}`;
+  const text = (i) => `row ${rows.index[i]}<br>network ${shownText(x[i])}<br>polynomial ${shownText(y[i])}`;
   const r2 = data.r2[state.output];
   const [n, total] = [rows.index.length, data.rows.complete].map((count) => count.toLocaleString("en-US"));
   const shown = total === "1" ? "The only row is drawn." : n === total ? `All ${n} rows are drawn.` : `${n} of ${total} rows are drawn, evenly spread, the worst among them.`;
@@ -146,19 +155,24 @@ charts.add("chart-agreement", (box) => {
       },
     ],
     layout: {
-      height: Math.min(520, box.clientWidth), margin: { l: 12, r: 12, t: 8, b: 48 },
-      xaxis: { title: charts.title(`network: ${outputLabel()}`, box), range },
-      yaxis: { title: charts.title(`polynomial: ${outputLabel()}`, box, 0.5), range },
+      height: Math.min(520, charts.width(box)), margin: { l: 12, r: 12, t: 8, b: 48 },
+      xaxis: { title: charts.title(`network: ${shownName()}`, box), range, ...shownAxis() },
+      yaxis: { title: charts.title(`polynomial: ${shownName()}`, box, 0.5), range, ...shownAxis() },
     },
-    caption: `${outputTitle()}: R² ${r2}. ${shown}${left}`,
-    summary: `Scatter chart of polynomial against network for ${outputLabel()}, around the identity line, R² ${r2}.${left}`,
+    caption: `${shownName()}; R² ${r2}${polynomial.prefix ? ` of ${outputLabel()}` : ""}. ${shown}${left}`,
+    summary: `Scatter chart of polynomial against network for ${shownName()}, around the identity line, R² ${r2}.${left}`,
   };
 });
 
-// A term as a label: names cut to fit, powers raised.
+// A term as a label: powers raised, on two lines where one is too short, the rest cut to fit.
 function termLabel(place, length, piece = polynomial) {
   if (!piece.orders[place]) return "1";
   const powers = Array.from(piece.factors(place));
-  const each = Math.max(6, Math.floor(length / powers.length) - 2);
-  return powers.map(([j, power]) => `${plain(shortened(polynomial.entries[j], each))}${power > 1 ? `<sup>${power}</sup>` : ""}`).join(" · ");
+  const whole = powers.reduce((sum, [j]) => sum + polynomial.entries[j].length + 3, -3);
+  const lines = whole > length && powers.length > 1;
+  const each = lines ? Math.max(6, Math.floor((2 * length) / powers.length) - 2) : length;
+  const half = Math.ceil(powers.length / 2);
+  const text = ([j, power]) => `${plain(shortened(polynomial.entries[j], each))}${power > 1 ? `<sup>${power}</sup>` : ""}`;
+  if (!lines) return powers.map(text).join(" · ");
+  return `${powers.slice(0, half).map(text).join(" · ")}<br>· ${powers.slice(half).map(text).join(" · ")}`;
 }

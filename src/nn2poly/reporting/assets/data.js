@@ -28,7 +28,7 @@ function element(tag, attributes = {}, ...children) {
 
 // A name that breaks after =, _, . and the like before it breaks within a word.
 function breakable(text) {
-  const parts = String(text).split(/(?<=[=_.,:/|])(?=[^\s=_.,:/|])/);
+  const parts = String(text).split(/(?<=[=_.,:/|])(?<!\d[.,])(?=[^\s=_.,:/|])/);
   return parts.flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
 }
 
@@ -55,6 +55,14 @@ function formatted(value, digits = 4) {
     text = value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
   }
   return text.replace(/-/g, "−");
+}
+
+// A probability in percent; what is not 0 or 1 is not said to be.
+function percentText(share) {
+  if (!Number.isFinite(share)) return "n/a";
+  if (share > 0 && share < 1e-4) return "< 0.01 %";
+  if (share < 1 && share > 0.9999) return "> 99.99 %";
+  return `${formatted(100 * share, share > 0.99 ? 4 : 3)} %`;
 }
 
 // What all parts of the page share; a part that draws asks to be told of changes.

@@ -5,7 +5,7 @@
   const output = byId("output");
 
   function showOutput() {
-    document.querySelectorAll("#formula [data-output], #rules [data-output]").forEach((node) => {
+    document.querySelectorAll("#formula [data-output], #findings [data-output]").forEach((node) => {
       node.hidden = Number(node.dataset.output) !== state.output;
     });
   }
@@ -18,6 +18,16 @@
   }
   showOutput();
   whenChanged(showOutput);
+
+  const subgroup = byId("subgroup");
+  function showSubgroup() {
+    document.querySelectorAll("[data-subgroup]").forEach((node) => { node.hidden = node.dataset.subgroup !== subgroup.value; });
+  }
+  if (subgroup) {
+    subgroup.value = "0";
+    subgroup.addEventListener("change", showSubgroup);
+    showSubgroup();
+  }
 
   async function copy(text) {
     try {

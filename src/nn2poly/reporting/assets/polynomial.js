@@ -62,7 +62,7 @@ const polynomial = (() => {
     // As Polynomial.term_names spells it.
     function name(place) {
       if (!orders[place]) return "1";
-      return Array.from(factors(place), ([j, power]) => (power > 1 ? `${source.entries[j]}^${power}` : source.entries[j])).join(" ");
+      return Array.from(factors(place), ([j, power]) => (power > 1 ? `${source.entries[j]}^${power}` : source.entries[j])).join(" · ");
     }
 
     // Every term's value at x, one product each.
@@ -91,7 +91,7 @@ const polynomial = (() => {
 
     const coefficient = (place, output) => coefficients[place * nOutputs + output];
 
-    // Coefficients of z_a^r z_b^s with all other inputs fixed at x.
+    // Coefficients of z_a^r z_b^s with all other inputs fixed at x; below 0, b is none.
     function restricted(a, b, x, output) {
       const z = standard(x);
       const highest = sizes.length;
@@ -109,7 +109,7 @@ const polynomial = (() => {
       }
       return (xa, xb) => {
         const za = coordinate(xa, a);
-        const zb = coordinate(xb, b);
+        const zb = b < 0 ? 0 : coordinate(xb, b);
         let total = 0;
         for (let r = highest - 1; r >= 0; r -= 1) {
           let inner = 0;
@@ -177,8 +177,19 @@ const polynomial = (() => {
     log: Math.exp, log1p: Math.expm1, sqrt: (z) => z * z, inverse: (z) => 1 / z, exp: Math.log,
   }[source.link] || null;
 
+  // Raw outputs on the scale that is shown: probabilities (of two classes that of the second), or
+  // the target.
+  function scaled(raw) {
+    const shares = probabilities(raw);
+    if (shares) return (raw.length === 1 ? shares.slice(1) : shares).map((s) => s.share);
+    return undo ? Array.from(raw, undo) : Array.from(raw);
+  }
+  const isProbability = source.link === "sigmoid" || source.link === "softmax";
+  // Whether one output is enough to put it on that scale.
+  const alone = source.link !== "softmax";
+
   const shared = {
-    undo, prefix: source.prefix, features: source.features, entries: source.entries, outputs: source.outputs, center, scale, nOutputs, nFeatures,
+    undo, scaled, isProbability, alone, shown: source.shown, prefix: source.prefix, features: source.features, entries: source.entries, outputs: source.outputs, center, scale, nOutputs, nFeatures,
     probabilities, label, pieces, regionOf, rules: source.rules || null,
   };
   // What asks for terms without a region asks about the only polynomial.

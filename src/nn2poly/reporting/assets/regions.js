@@ -100,8 +100,9 @@ const crossing = (() => {
   return { show, forget };
 })();
 
-// An output over two columns, with the borders of the regions; the others as they typically are.
-const regionSurface = (() => {
+// An output over two columns, with the borders of the regions if there are any; the others as they
+// typically are. A factor shows exactly one level.
+const columnSurface = (() => {
   const CELLS = 48;
   const LINES = 8;
 
@@ -125,11 +126,37 @@ const regionSurface = (() => {
     return { name: player.name, edges: null, cells };
   }
 
-  function evaluate(players, settings) {
-    const x = Float64Array.from(doubles(data.typical));
+  const typicalRow = doubles(data.typical);
+  function placed(players, settings) {
+    const x = Float64Array.from(typicalRow);
     players.forEach((player, i) => player.features.forEach((j, k) => { x[j] = settings[i].values[k]; }));
+    return x;
+  }
+
+  // One polynomial is brought down once to the two numbers that move; regions have few terms each.
+  function restriction(a, b, x) {
+    const each = Array.from({ length: polynomial.nOutputs }, (_, k) => (polynomial.alone && k !== state.output ? () => 0 : polynomial.restricted(a, b, x, k)));
+    return (u, v) => ({ region: 0, value: polynomial.scaled(each.map((value) => value(u, v)))[state.output] });
+  }
+
+  function evaluate(players, settings) {
+    const x = placed(players, settings);
     const region = polynomial.regionOf(x);
-    return { region, value: polynomial.pieces[region].predict(x)[state.output] };
+    return { region, value: polynomial.scaled(polynomial.pieces[region].predict(x))[state.output] };
+  }
+
+  // All cells of a map: found[i][j] over the first column j and the second i.
+  function evaluateAll(players, [across, up]) {
+    if (polynomial.rules || !across.edges || !up.edges) return up.cells.map((v) => across.cells.map((u) => evaluate(players, [u, v])));
+    const at = restriction(players[0].features[0], players[1].features[0], typicalRow);
+    return up.cells.map((v) => across.cells.map((u) => at(u.values[0], v.values[0])));
+  }
+
+  // Along a number, at one level of the other column.
+  function evaluateAlong(players, number, level) {
+    if (polynomial.rules) return number.cells.map((cell) => evaluate(players, [cell, level]));
+    const at = restriction(players[0].features[0], -1, placed(players, [number.cells[0], level]));
+    return number.cells.map((cell) => at(cell.values[0], 0));
   }
 
   // Edges of cells between which the region changes, as one broken line.
@@ -153,66 +180,74 @@ const regionSurface = (() => {
     return Array.from(spans, ([region, [left, right, low, high]]) => ({ region, x: (across[left] + across[right + 1]) / 2, y: (up[low] + up[high + 1]) / 2 }));
   }
 
+  const named = (region) => (polynomial.rules ? `<br>region ${region}` : "");
   const edgesOf = (axis) => axis.edges || Array.from({ length: axis.cells.length + 1 }, (_, i) => i - 0.5);
   function scaleOf(axis, box, share) {
     const edges = edgesOf(axis);
     const own = { title: charts.title(axis.name, box, share), showgrid: false, zeroline: false, range: [edges[0], edges[edges.length - 1]] };
     if (axis.edges) return own;
-    const length = box.clientWidth < 520 ? 10 : 18;
+    const length = charts.width(box) < 520 ? 10 : 18;
     return { ...own, tickvals: axis.cells.map((_, i) => i), ticktext: axis.cells.map((cell) => plain(shortened(cell.label, length))) };
+  }
+
+  function bordersText(marks) {
+    if (!polynomial.rules) return "";
+    return marks.length === 1 ? `All of this map is in region ${marks[0].region}. ` : "Lines are the borders of regions, with their numbers in boxes. ";
   }
 
   function map(box, players, [across, up], held) {
     const c = theme.colours();
-    const found = up.cells.map((v) => across.cells.map((u) => evaluate(players, [u, v])));
+    const found = evaluateAll(players, [across, up]);
     const [x, y] = [edgesOf(across), edgesOf(up)];
     const marks = middles(found, x, y);
+    const top = found.flatMap((row, i) => row.map((cell, j) => ({ value: cell.value, x: across.cells[j].label, y: up.cells[i].label }))).reduce((best, cell) => (cell.value > best.value ? cell : best));
     const numbers = across.edges && up.edges;
-    const text = found.map((row, i) => row.map(({ value, region }, j) => `${plain(across.cells[j].label)}, ${plain(up.cells[i].label)}: ${formatted(value)}<br>region ${region}`));
+    const text = found.map((row, i) => row.map(({ value, region }, j) => `${plain(across.cells[j].label)}, ${plain(up.cells[i].label)}: ${shownText(value)}${named(region)}`));
     return {
       traces: [
         {
           type: "heatmap", x, y, z: found.map((row) => row.map((cell) => cell.value)), text, hoverinfo: "text", colorscale: [[0, c.paper], [1, c.accent]],
-          colorbar: { thickness: 10, outlinewidth: 0, tickfont: { color: c.faint, size: 11 }, nticks: 6 },
+          colorbar: { thickness: 10, outlinewidth: 0, tickfont: { color: c.faint, size: 11 }, nticks: 6, ...shownAxis() },
         },
         ...(numbers ? [{ x: columnOf(players[0].features[0]), y: columnOf(players[1].features[0]), mode: "markers", marker: { size: 3, color: c.ink, opacity: 0.35 }, hoverinfo: "skip" }] : []),
         { ...outline(found, x, y), mode: "lines", line: { color: c.ink, width: 1.5 }, hoverinfo: "skip" },
       ],
       layout: {
-        height: Math.min(520, Math.max(300, box.clientWidth)), xaxis: scaleOf(across, box, 0.7), yaxis: scaleOf(up, box, 0.5),
-        annotations: marks.map((m) => ({ x: m.x, y: m.y, text: String(m.region), showarrow: false, bgcolor: c.paper, borderpad: 2, opacity: 0.85, font: { size: 12, color: c.ink } })),
+        height: Math.min(520, Math.max(box.dataset.paper ? 260 : 300, charts.width(box))), xaxis: scaleOf(across, box, 0.7), yaxis: scaleOf(up, box, 0.5),
+        annotations: (polynomial.rules ? marks : []).map((m) => ({ x: m.x, y: m.y, text: String(m.region), showarrow: false, bgcolor: c.paper, borderpad: 2, opacity: 0.85, font: { size: 12, color: c.ink } })),
       },
-      caption: `${outputTitle()} over ${across.name} and ${up.name}, ${held}. ${marks.length === 1 ? `All of this map is in region ${marks[0].region}` : "Lines are the borders of regions, with their numbers in boxes"}${numbers ? "; dots are rows" : ""}.`,
-      summary: `Map of ${outputLabel()} over ${across.name} and ${up.name}, with ${marks.length === 1 ? "one region" : `${marks.length} regions`} on it.`,
+      caption: `${shownName()} over ${across.name} and ${up.name}, ${held}. ${bordersText(marks)}${numbers ? "Dots are rows." : ""}`,
+      summary: `Map of ${shownName()} over ${across.name} and ${up.name}${polynomial.rules ? `, with ${marks.length === 1 ? "one region" : `${marks.length} regions`} on it` : ""}. Largest at ${top.x} and ${top.y}, ${shownText(top.value)}.`,
     };
   }
 
-  // A number and levels: a line for each of the most frequent levels, broken between regions.
+  // A number and levels: a line for each of the most frequent levels that rows have, broken between
+  // regions.
   function lines(box, players, [number, levels], held) {
     const c = theme.colours();
-    const shown = levels.cells.map((cell, i) => ({ ...cell, i })).sort((a, b) => b.share - a.share).slice(0, LINES);
+    const shown = levels.cells.map((cell, i) => ({ ...cell, i })).filter((cell) => cell.share > 0).sort((a, b) => b.share - a.share).slice(0, LINES);
     const palette = [c.positive, c.negative, c.accent, c.faint, c.ink];
     const dashes = ["solid", "dash", "dot", "dashdot"];
     const traces = shown.map((level, i) => {
-      const found = number.cells.map((cell) => evaluate(players, [cell, level]));
+      const found = evaluateAlong(players, number, level);
       const at = number.cells.map((cell) => cell.values[0]);
       const cut = (values) => values.flatMap((value, k) => (k && found[k].region !== found[k - 1].region ? [null, value] : [value]));
       const name = `${plain(shortened(levels.name, 18))} = ${plain(shortened(level.label, 18))}`;
       return {
         x: cut(at), y: cut(found.map((f) => f.value)), mode: "lines", name, hoverinfo: "text",
         line: { color: palette[i % palette.length], width: 2.2, dash: dashes[Math.floor(i / 2) % dashes.length] },
-        text: cut(at.map((v, k) => `${name}<br>${formatted(v)}: ${formatted(found[k].value)}<br>region ${found[k].region}`)),
+        text: cut(at.map((v, k) => `${name}<br>${formatted(v)}: ${shownText(found[k].value)}${named(found[k].region)}`)),
       };
     });
     const more = levels.cells.length > shown.length ? ` The ${shown.length} most frequent levels of ${levels.cells.length}.` : "";
     return {
       traces,
       layout: {
-        height: 400 + (box.clientWidth < 520 ? 20 : 10) * shown.length, showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, margin: { l: 12, r: 12, t: 36, b: 40 },
-        xaxis: { title: charts.title(number.name, box), zeroline: false }, yaxis: { title: charts.title(outputLabel(), box, 0.35), zeroline: false },
+        height: (box.dataset.paper ? 220 : 400) + (charts.width(box) < 520 ? 20 : 10) * shown.length, showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, margin: { l: 12, r: 12, t: 36, b: 40 },
+        xaxis: { title: charts.title(number.name, box), zeroline: false }, yaxis: { title: charts.title(shownName(), box, 0.35), zeroline: false, ...shownAxis() },
       },
-      caption: `${outputTitle()} over ${number.name}, by ${levels.name}, ${held}. Lines are broken where regions meet.${more}`,
-      summary: `${shown.length} lines: ${outputLabel()} over ${number.name} for the levels of ${levels.name}.${more}`,
+      caption: `${shownName()} over ${number.name}, by ${levels.name}, ${held}.${polynomial.rules ? " Lines are broken where regions meet." : ""}${more}`,
+      summary: `${shown.length} lines: ${shownName()} over ${number.name} for the levels of ${levels.name}.${more}`,
     };
   }
 

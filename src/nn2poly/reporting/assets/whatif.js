@@ -6,7 +6,9 @@
   const low = doubles(data.low);
   const high = doubles(data.high);
   const typical = doubles(data.typical);
+  const reach = data.near && doubles(data.near.scale);
   let frame = null;
+  let start = null; // what was predicted where the reader began, and the network's own answer there
 
   const changed = () => {
     frame ??= requestAnimationFrame(() => {
@@ -32,8 +34,9 @@
     });
   }
 
-  function load(x) {
+  function load(x, network = null) {
     state.x = Float64Array.from(x);
+    start = { x: Float64Array.from(x), raw: polynomial.predict(x), network };
     crossing.forget();
     controls.forEach(({ show }) => show());
     update();
@@ -63,14 +66,15 @@
     current = steps();
     const { raw } = current;
     const label = polynomial.label(raw);
-    byId("prediction-name").textContent = `${outputLabel()} =`;
-    const said = formatted(raw[state.output], 6);
-    const target = polynomial.undo ? `, ${outputName()} = ${formatted(polynomial.undo(raw[state.output]), 6)}` : "";
-    byId("prediction").textContent = said + target;
-    byId("prediction").value = said + target;
+    const said = shownText(polynomial.scaled(raw)[state.output], 6);
+    byId("prediction-name").textContent = `${shownName()} =`;
+    byId("prediction").textContent = said;
+    byId("prediction").value = said;
     byId("prediction").dataset.raw = JSON.stringify(Array.from(raw));
+    showStart(raw);
     crossing.show();
     showRange();
+    showNearest();
     showProbabilities(raw, label);
     showTable();
     charts.refresh("chart-waterfall");
@@ -85,12 +89,58 @@
       : "Every input is within its range.";
   }
 
+  const signed = (change) => {
+    const size = polynomial.isProbability ? `${formatted(100 * Math.abs(change), 3)} percentage points` : formatted(Math.abs(change), 5);
+    return `${change < 0 ? "−" : "+"}${size}`;
+  };
+
+  // The change since the start, and what the network itself says there.
+  function showStart(raw) {
+    const [before, now] = [start.raw, raw].map((values) => polynomial.scaled(values)[state.output]);
+    const moved = start.x.some((value, j) => value !== state.x[j]);
+    byId("since").textContent = moved ? `${signed(now - before)} since the start, ${shownText(before, 5)}.` : "";
+    const own = start.network && polynomial.scaled(start.network)[state.output];
+    const label = start.network && polynomial.label(start.network);
+    byId("network-says").textContent = start.network ? `The network itself says ${shownText(own, 5)}${label === null ? "" : `, label ${label},`} ${moved ? "at the start" : "here"}.` : "";
+  }
+
+  // The row that travels with the page and is nearest, in standard deviations and changed levels.
+  function nearestRow() {
+    let [best, least] = [-1, Infinity];
+    for (let i = 0, at = 0; i < rows.index.length; i += 1, at += state.x.length) {
+      let sum = 0;
+      for (let j = 0; j < state.x.length && sum < least; j += 1) sum += ((state.x[j] - rows.X[at + j]) / reach[j]) ** 2;
+      if (sum < least) [best, least] = [i, sum];
+    }
+    return { place: best, distance: Math.sqrt(least) };
+  }
+
+  function showNearest() {
+    const box = byId("nearest");
+    box.hidden = !reach;
+    if (!reach) return;
+    const { place, distance } = nearestRow();
+    const far = distance > data.near.far * (1 + 1e-9);
+    box.classList.toggle("beyond", far);
+    box.dataset.distance = distance;
+    const size = formatted(distance, 2);
+    const near = `The nearest row shown is row ${rows.index[place]}, ${distance < 1e-9 ? "equal to this" : `${size} away`}`;
+    const usual = `99 % of rows have another within ${formatted(data.near.far, 2)}`;
+    box.textContent = far
+      ? `No row is near this combination: the nearest, row ${rows.index[place]}, is ${size} away (in standard deviations and changed levels), while ${usual}. Nothing was measured here.`
+      : `${near}${distance < 1e-9 ? "" : ` (in standard deviations and changed levels; ${usual})`}.`;
+    const within = data.within && data.within[polynomial.regionOf(state.x)][state.output];
+    const sure = data.within && !far && !byId("range").classList.contains("beyond");
+    byId("prediction-within").textContent = sure ? `± ${polynomial.isProbability ? `${formatted(100 * within, 2)} points` : formatted(within, 3)}` : "";
+    byId("prediction-within").title = `95 % of the rows${polynomial.rules ? " of this region" : ""} are as close to the network`;
+  }
+
   function showProbabilities(raw, label) {
     const shares = polynomial.probabilities(raw);
     const box = byId("probabilities");
     box.hidden = !shares;
     if (!shares) return;
-    box.setAttribute("aria-label", `Label ${label}. ${shares.map((s) => `${s.name}: ${formatted(100 * s.share, 3)} %`).join("; ")}`);
+    box.setAttribute("aria-label", `Label ${label}. ${shares.map((s) => `${s.name}: ${percentText(s.share)}`).join("; ")}`);
     box.replaceChildren(
       element("p", { class: "label" }, "Label ", element("strong", { id: "label" }, label)),
       ...shares.map((s) => {
@@ -98,7 +148,7 @@
         bar.style.width = `${100 * s.share}%`;
         return element("div", { class: "share", "data-share": s.share },
           element("span", { class: "share-name" }, ...breakable(s.name)), element("span", { class: "share-track" }, bar),
-          element("span", { class: "share-number" }, `${formatted(100 * s.share, 3)} %`));
+          element("span", { class: "share-number" }, percentText(s.share)));
       }));
   }
 
@@ -140,13 +190,15 @@
         marker: { color: bars.map((b) => b.colour) }, hoverinfo: "text", textposition: "none", text: bars.map((b) => `${plain(b.name)}<br>${formatted(b.value, 5)}`),
       }],
       layout: {
-        height: 56 + 25 * bars.length,
+        height: 56 + (bars.some((b) => b.label.includes("<br>")) ? 34 : 25) * bars.length,
         xaxis: { title: charts.title(outputLabel(), box), range, nticks: 6 },
         yaxis: { tickvals: bars.map((_, i) => i), ticktext: bars.map((b) => b.label), showgrid: false, zeroline: false },
       },
       summary: `Waterfall from the intercept ${formatted(current.intercept)} to the prediction ${formatted(total)}. Largest: ${current.shown.slice(0, 3).map((s) => `${s.name} ${formatted(s.value)}`).join("; ")}.`,
     };
   });
+
+  const loadTypical = () => load(typical, data.typicalNetwork && doubles(data.typicalNetwork));
 
   // Presets: typical, the worst rows, or any row that travels with the page.
   const preset = byId("preset");
@@ -168,7 +220,7 @@
       return;
     }
     note.textContent = "";
-    load(rowOf(i));
+    load(rowOf(i), rows.network && rows.network.subarray(i * polynomial.nOutputs, (i + 1) * polynomial.nOutputs));
     field.value = row;
     preset.value = data.worst.includes(row) ? String(row) : "";
   }
@@ -176,20 +228,21 @@
     note.textContent = "";
     if (preset.value === "typical") {
       field.value = "";
-      load(typical);
+      loadTypical();
     } else if (preset.value.startsWith("region-")) {
       field.value = "";
-      load(doubles(data.polynomial.middles[Number(preset.value.slice(7))]));
+      const [row, network] = data.polynomial.middles[Number(preset.value.slice(7))].map((part) => part && doubles(part));
+      load(row, network);
     } else if (preset.value !== "") loadRow(Number(preset.value));
   });
   field.addEventListener("change", () => { if (Number.isInteger(field.valueAsNumber)) loadRow(field.valueAsNumber); });
-  document.querySelectorAll("#failures [data-row]").forEach((button) => button.addEventListener("click", () => {
+  document.querySelectorAll("#failures [data-row], #flips [data-row]").forEach((button) => button.addEventListener("click", () => {
     loadRow(Number(button.dataset.row));
     byId("what-if").scrollIntoView();
     preset.focus({ preventScroll: true });
   }));
 
-  document.querySelectorAll("#rules [data-region]").forEach((button) => button.addEventListener("click", () => {
+  document.querySelectorAll("#formula [data-region]").forEach((button) => button.addEventListener("click", () => {
     preset.value = `region-${button.dataset.region}`;
     preset.dispatchEvent(new Event("change"));
     byId("what-if").scrollIntoView();
@@ -197,5 +250,5 @@
   }));
 
   whenChanged(update);
-  load(typical);
+  loadTypical();
 })();

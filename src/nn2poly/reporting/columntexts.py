@@ -1,0 +1,42 @@
+"""Rows told by the columns of the user's table, levels in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from nn2poly.arrays import FloatArray
+from nn2poly.formula.piecewise import Explicit
+from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.region_tree import level_names
+from nn2poly.inputs import Inputs
+from nn2poly.inputs.indicators import detect_indicators
+
+
+def by_column(poly: Explicit, X: FloatArray) -> Explicit:
+    """Give the same formula with indicators of the rows (n, p) put together to columns.
+
+    A tree asks about columns by their number: with regions they stay what the conversion found.
+    """
+    if not isinstance(poly, Polynomial):
+        return poly
+    return replace(poly, inputs=detect_indicators(poly.inputs, X))
+
+
+def column_value(inputs: Inputs, number: int, x: FloatArray) -> object:
+    """Give what a raw row (p,) holds in a column: a number, or the name of a level.
+
+    Examples
+    --------
+    >>> from nn2poly.inputs import Column
+    >>> inputs = Inputs((Column.factor("sex", ["male", "female"]), Column("age")))
+    >>> row = np.array([0.0, 1.0, 30.0])
+    >>> column_value(inputs, 0, row), column_value(inputs, 1, row)
+    ('female', 30.0)
+    """
+    column, places = inputs.columns[number], list(inputs.places[number])
+    if column.kind != "factor":
+        return float(x[places[0]])
+    on = np.flatnonzero(x[places] == inputs.ends()[1][places])
+    return level_names(inputs, number)[int(on[0])] if len(on) else "none"
