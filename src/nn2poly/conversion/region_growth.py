@@ -24,8 +24,8 @@ TRIES = 3
 # Rows of the sample that a region has at least, in all and for each feature (taste).
 LEAST, LEAST_PER_FEATURE = 25, 1.0
 # A split must lower the error of its node on rows left out by so much of it, and of the variance.
-GAIN, ROUNDING = 0.02, 1e-7
-# On n rows of the sample by so much over √n: what the mean of n errors may gain by chance.
+GAIN, ROUNDING = 0.01, 1e-7
+# And on rows of the sample by so many standard errors of what it takes away row by row.
 CHANCE = 1.0
 # Up to so many rows every fold is left out in turn, else the first alone.
 ALL_FOLDS_ROWS = 2_000
@@ -249,12 +249,22 @@ class Growth:
 
     def _helps(self, node: Node, split: tuple[Cut, Node, Node]) -> bool:
         """Tell whether rows of the sample gain too, and more than by chance."""
-        unit = self.pool.unit
-        before, *after = (n.sums.error(n.fits, unit, asked=False) for n in (node, *split[1:]))
-        places = node.places[node.places < self.pool.n_real]
-        judged = int(np.isin(self.pool.rows.fold[places], self.pool.judged).sum())
-        chance = CHANCE * self._scarcity(split) / sqrt(max(1, judged))
-        return sum(after) < (1.0 - chance) * before
+        gains = np.concatenate([self._gains(node, child) for child in split[1:]])
+        error = gains.std() * sqrt(len(gains))
+        return bool(gains.sum() > CHANCE * self._scarcity(split) * error)
+
+    def _gains(self, node: Node, child: Node) -> FloatArray:
+        """Give what a child takes away of the squared error of each row left out, in units."""
+        pool = self.pool
+        real = child.places[child.places < pool.n_real]
+        out = [np.zeros(0)]
+        for fold, before, after in zip(pool.judged, node.fits, child.fits, strict=True):
+            rows = real[pool.rows.fold[real] == fold]
+            weights = pool.rows.weights[rows, None] / pool.unit**2
+            left = (pool.residual[rows] - pool.design[rows] @ c for c in (before, after))
+            was, now = ((weights * part**2).sum(axis=1) for part in left)
+            out.append(was - now)
+        return np.concatenate(out)
 
     def _scarcity(self, split: tuple[Cut, Node, Node]) -> float:
         """Give the terms for each row of the smaller region of a small table, 1 at least.

@@ -39,9 +39,9 @@ from nn2poly.inputs import Inputs
 from nn2poly.sampling import evenly
 
 # "auto" splits only where that leaves at most so much of the error (taste: what needs no splitting,
-# the paper's simulation, Friedman's function of order 3 and noise keep three quarters), and takes
-# fewer regions that come so close to more.
-WORTH, TIE = 0.5, 0.002
+# the paper's simulation, Friedman's function of order 3 and noise keep about half), and takes fewer
+# regions that come so close to more.
+WORTH, TIE = 0.4, 0.002
 # Most regions of "auto" (issue), and rows that tell how far terms move the outputs of a region.
 MAX_AUTO, DEVIATION_ROWS = 16, 1_000
 # Rows that the tree is grown on (design: 30,000 are enough), and that the leaves are fitted on.
@@ -58,8 +58,9 @@ ENOUGH_ROWS, TIMES, SHUFFLED_WEIGHT = 120_000, 3, 0.1
 # Rows with one number at a bound, of the sample: a leaf of 86 rows of order 3 on California (seed
 # 10) was off by 48 at rooms that none of them had.
 EDGE_SHARE = 0.5
-# Bytes of the design matrix of one leaf.
-LEAF_BYTES = 2**29
+# Bytes of the design matrix of one leaf, and rows for each term with which a leaf does without the
+# rows that judge it: to walk once more with them takes as long as everything else.
+LEAF_BYTES, PLENTY = 2**29, 10
 
 
 def check_regions(regions: object) -> int | str:
@@ -324,8 +325,10 @@ def _by_steps(
     scales = Scales.of(unit, shrinkage(whole.terms.orders()))
     every, chosen = scales.design(whole, rows, residual, LEAF_BYTES)
     kept, begun = rows.fold[chosen] == 0, scales.to_design(start)
-    count = best_of(every.some(~kept), every.some(kept), [begun]).number
-    walked = [begun, *islice(steps(every, begun), count)]
+    best = best_of(every.some(~kept), every.some(kept), [begun])
+    if np.count_nonzero(~kept) >= PLENTY * len(whole.terms):
+        return scales.from_design(best.coefficients)
+    walked = [begun, *islice(steps(every, begun), best.number)]
     return scales.from_design(walked[-1])
 
 
