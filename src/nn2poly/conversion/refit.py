@@ -107,7 +107,8 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     if found is None:
         return poly
     fitted = Correction(*basis.powers(terms, found))
-    flat = _of_flat_columns(poly, np.all(z == 0.0, axis=0))
+    # The mean of equal values may be another number by rounding: 0 is not asked for.
+    flat = _of_flat_columns(poly, np.ptp(z, axis=0) == 0.0)
     whole = fitted if flat is None else fitted.plus(flat)
     return _with_terms(poly, whole.terms, whole.coefficients)
 
@@ -120,7 +121,7 @@ def _varies(truth: FloatArray) -> bool:
 
 
 def _of_flat_columns(poly: Polynomial, is_flat: BoolArray) -> Correction | None:
-    """Keep what a calibration says of features that are 0 on all rows: it was not refitted."""
+    """Keep what a calibration says of features that do not vary: it was not refitted."""
     if not is_flat.any():
         return None
     places = [k for k, term in enumerate(poly.terms) if any(is_flat[j] for j in term)]
