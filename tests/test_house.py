@@ -205,7 +205,8 @@ import numpy
 begin = time.process_time()
 import nn2poly
 seconds = time.process_time() - begin
-print(json.dumps([seconds, begin - started, sorted({name.partition(".")[0] for name in sys.modules})]))
+modules = sorted({name.partition(".")[0] for name in sys.modules})
+print(json.dumps([seconds, begin - started, modules]))
 """
 
 

@@ -448,7 +448,7 @@ def test_levels_are_read_from_frames_only():
     assert refused(np.array([["u"]]), names=("c=u",)).what == "The data are not real numbers."
 
 
-@pytest.mark.parametrize("count, said", [(1, "1 of 1 row lies outside"), (2, "2 of 2 rows lie")])
+@pytest.mark.parametrize(("count", "said"), [(1, "1 of 1 row lies"), (2, "2 of 2 rows lie")])
 def test_the_verb_of_the_range_warning_follows_the_count(count, said):
     ends = np.zeros(1), np.ones(1)
     with pytest.warns(OutsideRangeWarning, match=said):

@@ -24,6 +24,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import (
+    Inputs,
     check_missing,
     complete_rows,
     held_features,
@@ -346,7 +347,7 @@ def _mixed_r2(network: Model, poly: Approximation, rows: JudgingRows) -> float |
 
 
 def _held(poly: Approximation, X: FloatArray) -> Held | None:
-    """Find columns of the formula whose bounds cut what the conversion saw, and rows of X (n, p)."""
+    """Find columns of the formula whose bounds cut what it was made from, and rows of X (n, p)."""
     inputs, used = poly.inputs, _used(poly)
     share = share_beyond(inputs, X)
     cut = [j for j in held_features(inputs) if j in used and share[j] > 0]
