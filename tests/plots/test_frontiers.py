@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -44,9 +44,10 @@ def test_names_of_the_rentals_cover_nothing_and_the_ends_are_named():
     assert len(named) >= 6
     dots = axes.transData.transform([(point.n_coefficients, point.r2) for point in points])
     boxes = [text.get_window_extent() for text in axes.texts]
-    assert not any(box.padded(2.0).count_contains(dots) for box in boxes)
+    radius = 2.5 * axes.figure.dpi / 72
+    assert not any(box.padded(radius).count_contains(dots) for box in boxes)
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
     line = axes.transData.transform(axes.lines[0].get_xydata())
-    for start, end in zip(line[:-1], line[1:], strict=True):
+    for start, end in pairwise(line):
         along = start + np.linspace(0.0, 1.0, 200)[:, None] * (end - start)
         assert not any(box.count_contains(along) for box in boxes)
