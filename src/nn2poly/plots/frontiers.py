@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,7 +63,8 @@ def frontier(points: Sequence[Point], *, ax: Axes | None = None) -> Axes:
 
 def _label(axes: Axes, best: Sequence[Point], points: Sequence[Point]) -> None:
     """Name the points from the closest down, where a name covers no other, no dot and no line."""
-    axes.figure.draw_without_rendering()  # the layout moves the axes
+    whole: Any = axes.figure.figure  # a SubFigure cannot be drawn alone
+    whole.draw_without_rendering()  # the layout moves the axes
     height = axes.transData.transform((1.0, 1.0))[1]
     perfect = np.array([[axes.bbox.x0, height], [axes.bbox.x1, height]])
     lines = _along(_pixels(axes, best)), _along(perfect)
@@ -73,8 +74,8 @@ def _label(axes: Axes, best: Sequence[Point], points: Sequence[Point]) -> None:
     for point in reversed(best):
         for across, up in SIDES:
             text = axes.annotate(
-                point.label, np.ravel(_places([point])), xytext=(AWAY * across, AWAY * up),
-                textcoords="offset points", fontsize=TINY_SIZE,
+                point.label, (point.n_coefficients, max(point.closeness, LOWEST)),
+                xytext=(AWAY * across, AWAY * up), textcoords="offset points", fontsize=TINY_SIZE,
                 ha="left" if across > 0 else "right", va="bottom" if up > 0 else "top",
             )  # fmt: skip
             box = text.get_window_extent()
