@@ -331,3 +331,14 @@ def test_a_card_with_a_foreign_part_is_refused(make_network, field, value):
     assert FidelityCard.from_dict(data)
     with pytest.raises(ValueError, match=r"\w"):
         FidelityCard.from_dict({**data, field: value})
+
+
+def test_no_r2_below_one_is_printed_as_one_anywhere_on_a_card():
+    x = np.linspace(-1.0, 1.0, 400)[:, None]
+    poly = n2p.Polynomial.from_terms(["a"], [1.0], ["a"])
+    card = n2p.fidelity(lambda rows: rows[:, 0] + 0.002 * np.sin(9 * rows[:, 0]), poly, x)
+    assert 0.99995 < card.r2 < 1.0
+    outputs = str(card.tables()[0])
+    assert outputs.splitlines()[3].split()[1].startswith("0.9999")
+    assert "interval: 0.9999" in outputs
+    assert "to 0.9999" in outputs

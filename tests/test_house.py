@@ -200,32 +200,36 @@ def test_only_numpy_is_imported_at_the_top_of_a_module():
 
 PROBE = """
 import json, sys, time
+started = time.process_time()
 import numpy
 begin = time.process_time()
 import nn2poly
 seconds = time.process_time() - begin
-print(json.dumps([seconds, sorted({name.partition(".")[0] for name in sys.modules})]))
+modules = sorted({name.partition(".")[0] for name in sys.modules})
+print(json.dumps([seconds, begin - started, modules]))
 """
 
 
 @pytest.fixture(scope="module")
 def fresh_imports():
-    """Import the package in three fresh interpreters."""
+    """Import the package in five fresh interpreters: its seconds, those of NumPy, the modules."""
     runs = [
         subprocess.run(
             [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=60
         )
-        for _ in range(3)
+        for _ in range(5)
     ]
     return [json.loads(run.stdout) for run in runs]
 
 
 def test_importing_the_package_takes_less_than_three_tenths_of_a_second(fresh_imports):
-    assert min(seconds for seconds, _ in fresh_imports) < 0.3
+    """On a busy machine processor time grows too: for NumPy, 0.06 s at rest, as for the package."""
+    seconds, numpy = (min(times) for times in list(zip(*fresh_imports, strict=True))[:2])
+    assert seconds < 0.3 * max(1.0, numpy / 0.06)
 
 
 def test_importing_the_package_imports_no_framework(fresh_imports):
-    for _, modules in fresh_imports:
+    for *_, modules in fresh_imports:
         assert "nn2poly" in modules
         assert FRAMEWORKS & set(modules) == set()
 

@@ -21,6 +21,7 @@ from nn2poly.verdicts import (
     is_poor_mixed,
     is_worse_mixed,
     of_source,
+    r2_text,
 )
 
 # Quantiles of the absolute error that a card gives (taste).
@@ -350,13 +351,13 @@ def _outputs(card: FidelityCard) -> Table:
         notes.append(f"{plural(card.outside, 'row')} {lie} outside the calibrated range.")
     if card.r2_interval is not None:
         low, high = card.r2_interval
-        notes.append(f"R2 on new rows, 95 % interval: {low:.4g} to {high:.4g}.")
+        notes.append(f"R2 on new rows, 95 % interval: {r2_text(low)} to {r2_text(high)}.")
     if card.r2_mixed is not None:
-        notes.append(f"On rows whose columns are mixed: R2 {card.r2_mixed:.4g}.")
+        notes.append(f"On rows whose columns are mixed: R2 {r2_text(card.r2_mixed)}.")
     if card.n_folds:
         notes.append(
-            f"Few rows: {card.n_folds} formulas were fitted, each without a part of the rows, and "
-            "judged on it; the one given was fitted to all of them."
+            f"{card.n_folds} formulas were fitted, each without a part of the rows, and judged on "
+            "it; the one given was fitted to all of them."
         )
     return Table(
         f"Fidelity to the {card.verdict.source}, {card.n_rows:,} {kind}rows",

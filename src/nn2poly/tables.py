@@ -25,7 +25,8 @@ ROUNDING = 1e-15
 class Table:
     """Rows under named columns, printed as aligned text or shown as HTML.
 
-    Numbers are written with four significant digits; the rows keep them as they are.
+    Numbers are written with four significant digits, an R² below 1 rounded down and never as 1;
+    the rows keep them as they are.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class Table:
     def _repr_html_(self) -> str:
         sides = ["right" if flag else "left" for flag in numeric_columns(self)]
         head = "".join(_html_cell("th", c, s) for c, s in zip(self.columns, sides, strict=True))
-        body = "".join(_html_row(row, sides) for row in settled_rows(self))
+        body = "".join(_html_row(row, sides) for row in shown_rows(self))
         caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
         foot = f'<tfoot><tr><td colspan="{len(sides)}">{html.escape(self.note)}</td></tr></tfoot>'
         return (
@@ -116,7 +117,7 @@ class Table:
 
 def _text_lines(table: Table) -> list[str]:
     grid = [tuple(map(_format_text, table.columns))]
-    grid += [tuple(map(format_cell, row)) for row in settled_rows(table)]
+    grid += shown_rows(table)
     widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
     grid.insert(1, tuple("-" * width for width in widths))
     numeric = numeric_columns(table)
@@ -130,6 +131,24 @@ def _join(cells: tuple[str, ...], widths: list[int], numeric: list[bool]) -> str
         for cell, width, right in zip(cells, widths, numeric, strict=True)
     )
     return _GAP.join(padded).rstrip()
+
+
+def shown_rows(table: Table) -> list[tuple[str, ...]]:
+    """Give the text of every cell; columns of R² promise no more than there is.
+
+    Examples
+    --------
+    >>> shown_rows(Table("", ("R2", "share"), ((0.99998, 0.99998), (0.98996, 0.5), (1.0, 1.0))))
+    [('0.99998', '1.000'), ('0.9899', '0.5000'), ('1.000', '1.000')]
+    """
+    close = [name.endswith(("R2", "R²")) for name in table.columns]
+    return [
+        tuple(
+            _format_r2(cell) if r2 and isinstance(cell, float) else format_cell(cell)
+            for cell, r2 in zip(row, close, strict=True)
+        )
+        for row in settled_rows(table)
+    ]
 
 
 def settled_rows(table: Table) -> list[tuple[object, ...]]:
@@ -185,6 +204,16 @@ def _format_float(value: float) -> str:
     return f"{value:,.{max(0, 3 - exponent)}f}" if -5 < exponent < 6 else scientific
 
 
+def _format_r2(value: float) -> str:
+    """Write R² with four digits rounded down, with more of them near 1."""
+    if not 0.1 <= value < 1.0:
+        return _format_float(value)
+    digits = next((d for d in (4, 5) if 1.0 - value >= 10.0**-d), 6)
+    # The small term undoes the rounding of numbers such as 0.29 * 100.
+    down = math.floor(value * 10**digits + 1e-9 * (digits < 6))
+    return f"{down / 10**digits:.{digits}f}"
+
+
 def printable(text: str) -> str:
     """Blank the characters that would steer a terminal or turn the text round; keep line breaks.
 
@@ -221,8 +250,8 @@ def _width(text: str) -> int:
     )
 
 
-def _html_row(row: tuple[object, ...], sides: list[str]) -> str:
-    cells = (_html_cell("td", format_cell(cell), s) for cell, s in zip(row, sides, strict=True))
+def _html_row(row: tuple[str, ...], sides: list[str]) -> str:
+    cells = (_html_cell("td", cell, s) for cell, s in zip(row, sides, strict=True))
     return f"<tr>{''.join(cells)}</tr>"
 
 

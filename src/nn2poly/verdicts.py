@@ -402,7 +402,7 @@ def _folds(verdict: Verdict) -> str:
     if not verdict.n_folds:
         return ""
     parts = f"{verdict.n_folds} formulas that did not see them"
-    return f"As rows are few, all of them were judged, by {parts}; this one was fitted to all."
+    return f"All rows were judged, by {parts}; this one was fitted to all."
 
 
 def _finding(verdict: Verdict) -> str:

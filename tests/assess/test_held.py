@@ -114,3 +114,10 @@ def test_the_remedy_for_a_tail_does_not_tell_to_clip_what_is_clipped(make_networ
     poly = n2p.convert(network, 1, data=X, bounded=True)
     verdict = str(n2p.fidelity(network, poly, X).verdict)
     assert "clip or transform" not in verdict
+
+
+def test_the_verdict_names_no_column_that_the_formula_does_not_use(network, poly):
+    X = rows(4000, seed=5)
+    kept = np.array([k for k, term in enumerate(poly.terms) if 1 not in term])
+    held = n2p.fidelity(network, poly.keep(kept), X).verdict.reason(Held)
+    assert held is None

@@ -244,3 +244,13 @@ def test_a_region_of_one_level_does_not_list_the_levels_that_it_is_not():
     found = {region.description for region in worst_regions(X, errors, inputs)}
     assert "town is x" in found
     assert not any("is not" in text and " is x" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"), [((0.0, 1.0), "flag is yes"), ((2011.0, 2012.0), "2012")]
+)
+def test_a_column_of_two_values_is_called_as_in_the_rules_of_regions(ends, words):
+    X = np.random.default_rng(0).integers(0, 2, (400, 1)) + ends[0]
+    inputs = Inputs((Column("flag", "binary", ranges=(ends,)),))
+    found = worst_regions(X, np.where(X[:, 0] == ends[1], 5.0, 1.0) * noise(400), inputs)
+    assert found[0].description.endswith(words)

@@ -292,3 +292,12 @@ def test_rows_of_one_group_never_judge_what_they_fitted():
     assert card.n_units <= 30
     with pytest.raises(InvalidInputError, match="groups"):
         n2p.frontier(net, X, groups=groups[:7])
+
+
+def test_bounds_of_single_columns_reach_what_is_tried_and_what_is_picked(housing):
+    model, X = housing
+    given = {"AveOccup": (1.0, 5.0)}
+    found = n2p.frontier(model, X[:1500], orders=(1,), regions=(1,), max_terms=(), bounded=given)
+    assert found.formula(found.points[0]).inputs.bounds()["AveOccup"] == (1.0, 5.0)
+    with pytest.raises(InvalidInputError, match="no number 'nobody'"):
+        n2p.frontier(model, X[:1500], bounded={"nobody": (0.0, 1.0)})

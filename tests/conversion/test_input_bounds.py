@@ -47,9 +47,9 @@ def quiet(poly, X):
         return poly.predict(X)
 
 
-def test_every_number_that_varies_has_bounds_and_nothing_else(poly):
+def test_every_column_that_varies_has_bounds_and_nothing_else(poly):
     found = [function.is_bounded for function in functions(poly)]
-    assert found == [True, True, True, False, False]
+    assert found == [True, True, True, True, False]
 
 
 def test_a_heavy_tail_is_cut_and_a_light_one_keeps_its_range():
@@ -80,6 +80,27 @@ def test_whatever_comes_the_answer_is_that_of_the_edge(poly, far):
         found = poly.predict(beyond)
     assert np.all(np.isfinite(found))
     np.testing.assert_allclose(found, poly.predict(edge), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
+@pytest.mark.parametrize("options", [{"max_order": 2}, {"regions": 4}, {"max_terms": 12}])
+def test_years_flags_and_levels_far_outside_are_held_at_their_range(make_network, options):
+    rng = np.random.default_rng(3)
+    level = np.eye(3)[rng.integers(0, 3, 800)]
+    X = np.column_stack([rng.normal(size=800), rng.integers(2011, 2013, 800), level])
+    names = ["a", "year", "town=x", "town=y", "town=z"]
+    scale = np.array([1.0, 0.5, 1.0, 1.0, 1.0])
+    network = make_network(1, (5, 16, 1), "tanh").recentered([0.0, 2011.5, 0.0, 0.0, 0.0], scale)
+    made = n2p.convert(network, data=X, feature_names=names, **options)
+    assert [column.kind for column in made.inputs.columns] == ["number", "binary", "factor"]
+    beyond = np.tile(X[:1], (8, 1))
+    beyond[np.arange(8), np.repeat(np.arange(1, 5), 2)] = np.tile([1e12, -1e12], 4)
+    edge = np.clip(beyond, X.min(axis=0), X.max(axis=0))
+    np.testing.assert_allclose(made.predict(beyond), made.predict(edge), rtol=1e-12)
+    names, scope = made.output_names, {}
+    exec(n2p.export.python(made)[names[0]], scope)
+    exported = scope[f"predict_{names[0]}"](*beyond.T)
+    np.testing.assert_allclose(exported, np.ravel(made.predict(edge)), rtol=1e-9)
 
 
 def test_without_bounds_it_is_a_plain_polynomial(network):

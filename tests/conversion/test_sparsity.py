@@ -196,3 +196,28 @@ def test_a_formula_with_regions_is_refused_with_what_to_do_instead(planted):
     assert caught.value.found == "2 regions"
     assert "max_terms=" in caught.value.remedy
     assert "prune" in caught.value.remedy
+
+
+def test_polynomials_of_a_path_have_the_card_of_its_folds_and_warn_of_mixed_rows():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=600)
+    X = np.column_stack([a, a + 0.1 * rng.normal(size=600)])
+
+    def model(rows):
+        return rows[:, 0] ** 2 + 8.0 * np.tanh(3.0 * (rows[:, 0] - rows[:, 1])) ** 2
+
+    path = n2p.sparse_path(model, n2p.convert(model, 2, data=X), X, max_terms=6)
+    best, other = path.polynomial(), path.polynomial(3)
+    assert best.card.r2 == pytest.approx(path.best_r2)
+    assert best.card.r2_interval == pytest.approx(path.best_interval)
+    assert other.card.r2 == pytest.approx(path.r2[2])
+    assert "10 formulas that did not see them" in str(best.card.verdict)
+    assert best.card.is_poor_mixed
+    with pytest.warns(n2p.errors.MixedRowsWarning):
+        n2p.explain.shapley(best, X[:5], X)
+
+
+def test_without_folds_the_card_says_that_it_proves_nothing(planted):
+    net, poly, X = planted
+    card = n2p.sparse_path(net, poly, X[:8], max_terms=3).polynomial(3).card
+    assert "which promises nothing for new ones" in str(card)

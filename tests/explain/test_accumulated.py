@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ import nn2poly as n2p
 from nn2poly.algebra.terms import Graded
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain import ale
+from nn2poly.inputs import Column, Inputs
 
 
 def random_polynomial(seed, p, order, n_outputs=1):
@@ -125,3 +128,11 @@ def test_edges_that_do_not_increase_are_refused(bins):
 def test_a_bin_without_rows_is_refused_by_name():
     with pytest.raises(InvalidInputError, match="none between 2 and 3"):
         ale(random_polynomial(0, 1, 1), [[0.0], [1.0]], 0, bins=[0.0, 2.0, 3.0])
+
+
+def test_a_number_cut_into_bins_is_refused_for_what_it_is():
+    inputs = Inputs((Column.cut("age", [30.0, 45.0]),))
+    poly = n2p.Polynomial.from_terms(["age=[30, 45)"], [1.0], inputs.feature_names)
+    poly = replace(poly, inputs=inputs)
+    with pytest.raises(InvalidInputError, match="3 bins, and within a bin"):
+        ale(poly, pd.DataFrame({"age": [20.0, 35.0, 50.0]}), "age")

@@ -21,6 +21,8 @@ from nn2poly.assess.tails import find_tail, worst_rows
 from nn2poly.assess.verdict import verdict
 from nn2poly.cards import QUANTILES, FidelityCard, OutputFidelity
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.piecewise import PiecewisePolynomial
+from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import (
     Inputs,
     check_missing,
@@ -312,7 +314,7 @@ def make_card(
     tail = find_tail(X, size, r2, trimmed, poly.feature_names)
     if tail is not None:
         tail = replace(tail, held=poly.inputs.are_bounded)
-    held, entering = _held(poly.inputs, X), poly.inputs.transforms
+    held, entering = _held(poly, X), poly.inputs.transforms
     judged = _judged_as(poly.outputs, truth, by_order[-1], weights)
     said = verdict(card, tail=tail, held=held, fitted=fitted, entering=entering, judged=judged)
     return replace(card, verdict=replace(said, source=_source(network)))
@@ -344,10 +346,12 @@ def _mixed_r2(network: Model, poly: Approximation, rows: JudgingRows) -> float |
     return None if np.isnan(r2) else r2
 
 
-def _held(inputs: Inputs, X: FloatArray) -> Held | None:
-    """Find the columns whose bounds cut what the conversion saw, and rows of X (n, p)."""
+def _held(poly: Approximation, X: FloatArray) -> Held | None:
+    """Find columns of the formula whose bounds cut what it was made from, and rows of X (n, p)."""
+    inputs, used = poly.inputs, _used(poly)
     share = share_beyond(inputs, X)
-    cut = sorted((j for j in held_features(inputs) if share[j] > 0), key=lambda j: -share[j])
+    cut = [j for j in held_features(inputs) if j in used and share[j] > 0]
+    cut.sort(key=lambda j: -share[j])
     if not cut:
         return None
     named = [(j, inputs.coordinates[j].function) for j in cut[:NAMED]]
@@ -356,6 +360,14 @@ def _held(inputs: Inputs, X: FloatArray) -> Held | None:
         for j, f in named
     )
     return Held(tuple(columns), max(0, len(cut) - NAMED))
+
+
+def _used(poly: Approximation) -> set[int]:
+    """Give the features in terms of the formula; splits of regions see values that are not held."""
+    if isinstance(poly, Polynomial | PiecewisePolynomial):
+        parts = (poly,) if isinstance(poly, Polynomial) else poly.polynomials
+        return {j for part in parts for j in part.terms.variables().tolist()}
+    return set(range(poly.inputs.n_features))
 
 
 def _end(bound: float) -> float | None:

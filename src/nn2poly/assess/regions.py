@@ -8,6 +8,7 @@ from math import ceil, log10
 import numpy as np
 
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
+from nn2poly.formula.region_tree import level_names
 from nn2poly.inputs import Inputs
 from nn2poly.sampling import hashed
 from nn2poly.verdicts import Region
@@ -41,7 +42,9 @@ class _Cut:
         two_values = bool(np.all((X[:, j] == low) | (X[:, j] == high)))
         if column.kind == "number" or not two_values:
             return f"{inputs.feature_names[j]} {'>' if self.above else '<='} {self.threshold:.15g}"
-        if column.levels == column.features or column.kind == "binary":
+        if column.kind == "binary":
+            return f"{column.name} is {level_names(inputs, inputs.column_of[j])[self.above]}"
+        if column.levels == column.features:
             return f"{inputs.feature_names[j]} is {high if self.above else low:.15g}"
         level = column.levels[column.features.index(inputs.feature_names[j])]
         return f"{column.name} is {level}" if self.above else f"{column.name} is not {level}"

@@ -16,7 +16,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from nn2poly.errors import NN2PolyError
-from nn2poly.tables import Table, format_cell, numeric_columns, printable
+from nn2poly.tables import Table, numeric_columns, printable, shown_rows
 
 # A line in a pipe or a file has no edge to wrap at.
 WIDE = 1000
@@ -128,8 +128,8 @@ def _table(table: Table) -> Group:
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name, right in zip(table.columns, numeric_columns(table), strict=True):
         drawn.add_column(Text(printable(name)), justify="right" if right else "left")
-    for row in table.rows:
-        drawn.add_row(*(Text(format_cell(cell)) for cell in row))
+    for row in shown_rows(table):
+        drawn.add_row(*map(Text, row))
     above = [Text(printable(table.title), "bold")] if table.title else []
     below = [Text(printable(table.note), "dim")] if table.note else []
     return Group(*above, drawn, *below)

@@ -27,6 +27,7 @@ from nn2poly.formula.signatures import SHORTEST_KEY, check_key
 from nn2poly.inputs import level_text
 from nn2poly.network.network import Network
 from nn2poly.tables import Table
+from nn2poly.verdicts import r2_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,7 +263,7 @@ def rules(poly: Explicit) -> tuple[str, ...]:
 
 def _rule_line(region: Region) -> str:
     share = [] if region.share is None else [f"{100 * region.share:.3g} % of rows"]
-    close = [] if region.r2 is None else [f"R2 {region.r2:.3f}"]
+    close = [] if region.r2 is None else [f"R2 {r2_text(region.r2)}"]
     known = ", ".join([*share, plural(region.polynomial.n_terms, "term"), *close])
     return f"  {region.number}: {region.rule} ({known})"
 

@@ -84,10 +84,10 @@ def edge_rows(
         As in `shuffled_rows`.
     """
     ends = [
-        (place, end)
-        for place, coordinate in enumerate(inputs.coordinates)
-        if coordinate.function.is_bounded
-        for end in (coordinate.function.low, coordinate.function.high)
+        (places[0], end)
+        for column, places in zip(inputs.columns, inputs.places, strict=True)
+        if column.kind == "number" and column.coordinates[0].function.is_bounded
+        for end in (column.coordinates[0].function.low, column.coordinates[0].function.high)
     ]
     some = rows.some(evenly(len(rows), int(share * len(rows)) if ends else 0))
     X = some.X.copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_count, check_flag, check_order
+from nn2poly.arguments import check_count, check_order
 from nn2poly.conversion.convert import convert
 from nn2poly.conversion.given_models import read_model
+from nn2poly.conversion.input_bounds import check_bounds
 from nn2poly.conversion.option_search import (
     BUDGETS,
     REGIONS,
@@ -177,7 +178,7 @@ def frontier(
     sample_weight: npt.ArrayLike | None = None,
     groups: npt.ArrayLike | None = None,
     binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool = True,
+    bounded: bool | Mapping[str, tuple[float, float]] = True,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -231,10 +232,17 @@ def frontier(
     asked = _ascending(regions, "regions"), _ascending(max_terms, "max_terms", empty=True)
     given = None if orders is None else sorted({check_order(order) for order in orders})
     report("reading the sample")
-    held = check_flag(bounded, name="bounded")
+    held, bounds = check_bounds(bounded)
     skip = check_missing(missing)
     problem = read_problem(
-        network, X, sample_weight, binary, groups=groups, bounded=held, skip_missing=skip
+        network,
+        X,
+        sample_weight,
+        binary,
+        groups=groups,
+        bounded=held,
+        bounds=bounds,
+        skip_missing=skip,
     )
     if not can_choose(problem):
         raise InvalidInputError(
@@ -254,7 +262,7 @@ def frontier(
         sample_weight=sample_weight,
         groups=groups,
         binary=binary,
-        bounded=held,
+        bounded=bounds or held,
         progress=progress,
         after=after,
         feature_names=feature_names,

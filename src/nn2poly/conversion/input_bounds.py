@@ -48,7 +48,7 @@ def bounded(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     Parameters
     ----------
     inputs
-        Indicators stay as they are, and so do columns that do not vary.
+        Indicators stay as they are (see `flags_held`), and so do columns that do not vary.
     rows, truth
         Rows to fit, and the network's outputs (n, k) on them.
     """
@@ -100,6 +100,30 @@ def named_bounds(inputs: Inputs, given: Mapping[str, Ends]) -> Inputs:
             )
         inputs = _with_bounds(inputs, {numbers[name]: ends})
     return inputs
+
+
+def flags_held(inputs: Inputs) -> Inputs:
+    """Hold columns of two values, and levels that the table brings as 0/1 columns, at their range.
+
+    Levels of text cannot lie outside, nor can marks of holes.
+
+    Examples
+    --------
+    >>> from nn2poly.inputs import Column
+    >>> year = Column("year", "binary", ranges=((2011.0, 2012.0),))
+    >>> flags_held(Inputs((year,))).bounds()
+    {'year': (2011.0, 2012.0)}
+    """
+    low, high = inputs.ends()
+    columns = []
+    for column, places in zip(inputs.columns, inputs.places, strict=True):
+        if column.kind != "number" and not column.in_one_column and not column.marks:
+            functions = [Identity(float(low[j]), float(high[j])) for j in places]
+            pairs = zip(column.coordinates, functions, strict=True)
+            held = tuple(replace(coordinate, function=f) for coordinate, f in pairs)
+            column = replace(column, coordinates=held)
+        columns.append(column)
+    return replace(inputs, columns=tuple(columns))
 
 
 def trial_rows(rows: FitRows) -> IntArray | None:

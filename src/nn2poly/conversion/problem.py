@@ -15,7 +15,7 @@ from nn2poly.conversion.detection import Detected, declared_columns, detect_colu
 from nn2poly.conversion.fit_rows import FitRows, gather_rows
 from nn2poly.conversion.folds import MAX_FIT_ROWS, MIN_ROWS_TO_HOLD_OUT, Sample
 from nn2poly.conversion.input_bounds import bounded as bounded_inputs
-from nn2poly.conversion.input_bounds import named_bounds
+from nn2poly.conversion.input_bounds import flags_held, named_bounds
 from nn2poly.conversion.reading import read_sample
 from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.conversion.transforms import Transforms, transformed
@@ -75,7 +75,8 @@ class Problem:
         # A feature that does not vary keeps the scale that the network itself gives it.
         flat = (summary.low == summary.high) | (scale <= 1e-12 * np.abs(center))
         inputs = inputs.around(center, np.where(flat, self.network.scale, scale))
-        return inputs.seen(summary.seen_low, summary.seen_high)
+        inputs = inputs.seen(summary.seen_low, summary.seen_high)
+        return flags_held(inputs) if self.bounded else inputs
 
     @cached_property
     def folded_inputs(self) -> Inputs:

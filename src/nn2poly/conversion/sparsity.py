@@ -14,8 +14,9 @@ from nn2poly.algebra.terms import Graded, Listed, Term
 from nn2poly.arguments import check_count
 from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.assess.compared import comparable
-from nn2poly.assess.fidelity import mean_r2
+from nn2poly.assess.fidelity import JudgingRows, make_card, mean_r2
 from nn2poly.assess.interval import r2_interval
+from nn2poly.cards import FidelityCard
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.growth import without
 from nn2poly.conversion.sparse_terms import MAX_DEGREE, Answered, Budget, listed
@@ -26,6 +27,7 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import read_either
+from nn2poly.network.oracle import Model
 from nn2poly.sampling import Keys, distinct, evenly, group_keys, ranked, row_keys
 from nn2poly.tables import Table
 
@@ -36,6 +38,43 @@ MAX_ROWS = 4000
 FOLDS, MIN_ROWS = 10, 10
 # The path ends when the R² of rows left out has not risen for so many steps (taste).
 PATIENCE = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Makes the cards of a path: the network, the rows, and what walks without them say of these.
+
+    Parameters
+    ----------
+    network
+        What the formula follows.
+    rows
+        All rows of the path.
+    guesses
+        By number of terms: arrays (n, n_outputs) of walks that did not see the rows.
+    best
+        The same of the best number of terms, chosen by other folds.
+    """
+
+    network: Model
+    rows: JudgingRows
+    guesses: tuple[FloatArray, ...]
+    best: FloatArray | None
+
+    def card(self, poly: Polynomial, n_terms: int, *, is_best: bool) -> FidelityCard:
+        """Judge folds in place of a polynomial that was fitted to all rows, if there are some."""
+        if self.best is None:
+            return make_card(self.network, poly, self.rows.X, rows=self.rows, held_out=False)
+        guess = self.best if is_best else self.guesses[n_terms - 1]
+        return make_card(
+            self.network,
+            poly,
+            self.rows.X,
+            rows=self.rows,
+            by_order=[guess],
+            n_folds=FOLDS,
+            held_out=True,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +99,8 @@ class SparsePath:
         The 95 % interval of ``best_r2`` on new rows; None where no rows could be left out.
     intervals
         The 95 % intervals of ``r2``, each by itself; empty where no rows could be left out.
+    judge
+        Makes the cards of the polynomials; None for polynomials without one.
     """
 
     poly: Polynomial
@@ -69,6 +110,7 @@ class SparsePath:
     best_r2: float = float("nan")
     best_interval: tuple[float, float] | None = None
     intervals: tuple[tuple[float, float], ...] = ()
+    judge: Judge | None = None
 
     @property
     def n_best(self) -> int:
@@ -76,13 +118,19 @@ class SparsePath:
         return int(self.r2.argmax()) + 1
 
     def polynomial(self, n_terms: int | None = None) -> Polynomial:
-        """Give the refitted polynomial of the first ``n_terms`` terms, by default the best."""
+        """Give the refitted polynomial of the first ``n_terms`` terms, by default the best.
+
+        Its card is that of the folds of the path.
+        """
         wanted = self.n_best if n_terms is None else check_count(n_terms, where="n_terms")
         n = min(wanted, len(self.chosen))
         order = np.argsort(self.chosen[:n])
         kept = self.chosen[:n][order]
         values = self.coefficients[n - 1][order]
-        return replace(self.poly.keep(kept), coefficients=values, deviations=None)
+        found = replace(self.poly.keep(kept), coefficients=values, deviations=None)
+        if self.judge is None:
+            return found
+        return replace(found, card=self.judge.card(found, n, is_best=n == self.n_best))
 
     def smallest(self, r2: float) -> Polynomial:
         """Give the polynomial with the fewest terms whose R² on rows left out reaches ``r2``."""
@@ -188,7 +236,9 @@ def sparse_path(
     r2 = np.array([mean_r2(truth, guess) for guess in guesses])
     steps = _end(r2)
     chosen = np.array([poly.terms.index(term) for term in whole.terms[:steps]], dtype=np.intp)
-    path = SparsePath(poly, chosen, r2[:steps], whole.coefficients[:steps])
+    judging = JudgingRows(sample.X, sample.weights, keys, some)
+    judge = Judge(network, judging, tuple(guesses[:steps]), None)
+    path = SparsePath(poly, chosen, r2[:steps], whole.coefficients[:steps], judge=judge)
     if not outside:
         return path
 
@@ -198,7 +248,8 @@ def sparse_path(
     found = _judged(truth, guesses[:steps], outside)
     intervals = tuple(ends for guess in guesses[:steps] if (ends := bounded(guess)) is not None)
     best, judged = mean_r2(truth, found), bounded(found)
-    return replace(path, best_r2=best, best_interval=judged, intervals=intervals)
+    judge = replace(judge, best=found)
+    return replace(path, best_r2=best, best_interval=judged, intervals=intervals, judge=judge)
 
 
 def _check_one_region(poly: Any) -> Polynomial:
@@ -217,7 +268,7 @@ def _check_one_region(poly: Any) -> Polynomial:
 
 
 def _closed(poly: Polynomial) -> Polynomial:
-    """Give a polynomial all divisors of its terms, those that lacked with coefficient 0."""
+    """Give a polynomial all divisors of its terms, the missing ones with coefficient 0."""
     if isinstance(poly.terms, Graded):
         return poly
     terms = {(), *poly.terms}

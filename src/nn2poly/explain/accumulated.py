@@ -74,7 +74,8 @@ def ale(poly: Formula, X: Any, feature: int | str, *, bins: int | Any = 40) -> A
         Array or data frame (n, p) in raw units; of a stream an even choice of at most 200,000
         rows.
     feature
-        Index or name of a number, or of a yes/no; the levels of a factor have no order.
+        Index or name of a number, or of a yes/no; neither a factor, whose levels have no order,
+        nor a number that is cut into bins.
     bins
         Number of bins, of about as many rows each (fewer where values repeat), or their edges,
         an array (g + 1,): increasing, with rows in every bin; rows outside them are left out.
@@ -107,7 +108,7 @@ def ale(poly: Formula, X: Any, feature: int | str, *, bins: int | Any = 40) -> A
     rows = checked_population(poly, X)
     form = separable(recentred(poly, rows))
     (player,) = choose_players(form, [feature])
-    place = _place(form, player)
+    place = _place(poly, form, player)
     x = rows[:, place]
     edges = _edges(x, bins)
     inside = (edges[0] <= x) & (x <= edges[-1])
@@ -121,16 +122,20 @@ def ale(poly: Formula, X: Any, feature: int | str, *, bins: int | Any = 40) -> A
     )
 
 
-def _place(form: Separable, player: int) -> int:
+def _place(poly: Formula, form: Separable, player: int) -> int:
     columns = form.columns[player]
     if len(columns) == 1:
         return columns[0]
     name = form.players[player]
+    cut = any(column.name == name and column.cuts for column in poly.inputs.columns)
+    what = "levels without an order, along which nothing accumulates"
+    if cut:
+        what = "bins, and within a bin moving the number changes nothing"
     raise InvalidInputError(
-        f"{name!r} has {len(columns)} levels without an order, along which nothing accumulates.",
+        f"{name!r} has {len(columns)} {what}.",
         where="feature",
         expected="a number, or a yes/no",
-        found="a factor",
+        found="a number that is cut into bins" if cut else "a factor",
         remedy=f"ask partial_dependence for {name!r}",
     )
 

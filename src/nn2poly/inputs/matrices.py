@@ -196,8 +196,9 @@ def warn_outside(
     if not rows:
         return
     places = [f"{names[j]!r} (seen {low[j]:.4g} to {high[j]:.4g})" for j in columns]
+    lie = "lies" if rows == 1 else "lie"
     warn_user(
-        f"{rows:,} of {plural(len(X), 'row')} lie outside the range that the polynomial was "
+        f"{rows:,} of {plural(len(X), 'row')} {lie} outside the range that the polynomial was "
         f"calibrated on, in {listed(places, str)}. "
         + _there([held is not None and bool(held[j]) for j in columns])
         + "; calibrate on data that cover them, or trust the network instead.",
@@ -208,9 +209,9 @@ def warn_outside(
 def warn_level(name: str, rows: NDArray[np.intp], n_rows: int, shown: int) -> None:
     """Warn about rows (by number) that show no level of a factor, or several."""
     found = "no level" if shown == 0 else f"{shown} levels"
-    count = f"{len(rows):,} of {plural(n_rows, 'row')}"
+    count, do = f"{len(rows):,} of {plural(n_rows, 'row')}", "does" if len(rows) == 1 else "do"
     warn_user(
-        f"{count} (the first is row {rows[0]}) do not show one level of {name!r}: {found} there. "
+        f"{count} (the first is row {rows[0]}) {do} not show one level of {name!r}: {found} there. "
         "No such row was seen in the conversion, and what the formula gives for it means little.",
         OutsideRangeWarning,
     )

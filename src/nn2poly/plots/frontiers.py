@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from nn2poly.arrays import FloatArray
 from nn2poly.conversion.option_search import Point, unbeaten
 from nn2poly.plots.layout import describe, panels, tidy
 from nn2poly.plots.style import BLUE, GREY, PALE, TINY_SIZE, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.transforms import Bbox
 
 # R² below this is drawn at the lower edge: it would press all that matters together (taste).
 LOWEST = 0.0
+# Where a name may stand beside its point, the first that is free: right and below, …
+SIDES = ((1, -1), (-1, 1), (1, 1), (-1, -1), (1, -3), (-1, 3), (1, -5), (-1, -3))
+# … so many points away from it, with so much air around it.
+AWAY, AIR = 4, 3
 
 
 @styled
@@ -49,24 +57,52 @@ def frontier(points: Sequence[Point], *, ax: Axes | None = None) -> Axes:
     axes.margins(x=0.15)
     describe(axes, x="number of coefficients", y="held-out R²")
     tidy(axes)
-    _label(axes, best)
+    _label(axes, best, points)
     return axes
 
 
-def _label(axes: Axes, best: Sequence[Point]) -> None:
-    """Name the points from the closest down, leaving out names that would lie on others."""
-    taken: list[Any] = []
+def _label(axes: Axes, best: Sequence[Point], points: Sequence[Point]) -> None:
+    """Name the points from the closest down, where a name covers no other, no dot and no line."""
+    whole: Any = axes.figure.figure  # a SubFigure cannot be drawn alone
+    whole.draw_without_rendering()  # the layout moves the axes
+    height = axes.transData.transform((1.0, 1.0))[1]
+    perfect = np.array([[axes.bbox.x0, height], [axes.bbox.x1, height]])
+    lines = _along(_pixels(axes, best)), _along(perfect)
+    drawn = np.concatenate([_pixels(axes, points), *lines])
+    air = AIR * axes.figure.dpi / 72
+    taken: list[Bbox] = []
     for point in reversed(best):
-        (size,), (close,) = _places([point])
-        text = axes.annotate(
-            point.label, (size, close), xytext=(4, -4), textcoords="offset points",
-            fontsize=TINY_SIZE, va="top", ha="left",
-        )  # fmt: skip
-        box = text.get_window_extent()
-        if any(box.overlaps(other) for other in taken):
+        for across, up in SIDES:
+            text = axes.annotate(
+                point.label, (point.n_coefficients, max(point.closeness, LOWEST)),
+                xytext=(AWAY * across, AWAY * up), textcoords="offset points", fontsize=TINY_SIZE,
+                ha="left" if across > 0 else "right", va="bottom" if up > 0 else "top",
+            )  # fmt: skip
+            box = text.get_window_extent()
+            if _is_free(box.padded(air), axes.bbox, taken, drawn):
+                taken.append(box)
+                break
             text.remove()
-        else:
-            taken.append(box)
+
+
+def _is_free(box: Bbox, frame: Bbox, taken: Sequence[Bbox], drawn: FloatArray) -> bool:
+    """Say that a box is in the frame, and that no other box and no place (n, 2) is in it."""
+    inside = frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1
+    covered = box.count_contains(drawn) > 0 or any(box.overlaps(other) for other in taken)
+    return inside and not covered
+
+
+def _pixels(axes: Axes, points: Sequence[Point]) -> FloatArray:
+    """Give the places (n, 2) of points on the canvas."""
+    places: FloatArray = axes.transData.transform(np.transpose(_places(points)))
+    return places
+
+
+def _along(corners: FloatArray) -> FloatArray:
+    """Give places (m, 2) along a line through corners (n, 2), a hundred on each part."""
+    at = np.linspace(0, len(corners) - 1, 100 * len(corners))
+    number = np.arange(len(corners))
+    return np.column_stack([np.interp(at, number, along) for along in corners.T])
 
 
 def _places(points: Sequence[Point]) -> tuple[list[int], list[float]]:
