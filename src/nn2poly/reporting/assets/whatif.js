@@ -90,7 +90,7 @@
   }
 
   const signed = (change) => {
-    const size = polynomial.isProbability ? `${formatted(100 * Math.abs(change), 3)} percentage points` : formatted(Math.abs(change), 5);
+    const size = polynomial.isProbability ? `${formatted(100 * Math.abs(change), 3)} percentage points` : formatted(Math.abs(change));
     return `${change < 0 ? "−" : "+"}${size}`;
   };
 
@@ -98,10 +98,10 @@
   function showStart(raw) {
     const [before, now] = [start.raw, raw].map((values) => polynomial.scaled(values)[state.output]);
     const moved = start.x.some((value, j) => value !== state.x[j]);
-    byId("since").textContent = moved ? `${signed(now - before)} since the start, ${shownText(before, 5)}.` : "";
+    byId("since").textContent = moved ? `${signed(now - before)} since the start (${shownText(before)}).` : "";
     const own = start.network && polynomial.scaled(start.network)[state.output];
     const label = start.network && polynomial.label(start.network);
-    byId("network-says").textContent = start.network ? `The network itself says ${shownText(own, 5)}${label === null ? "" : `, label ${label},`} ${moved ? "at the start" : "here"}.` : "";
+    byId("network-says").textContent = start.network ? `The network itself says ${shownText(own)}${label === null ? "" : `, label ${label},`} ${moved ? "at the start" : "here"}.` : "";
   }
 
   // The row that travels with the page and is nearest, in standard deviations and changed levels.
