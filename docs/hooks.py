@@ -33,6 +33,8 @@ SUBPACKAGES = ("explain", "export", "plots", "training")
 WITHOUT_LINKS = ("command-line.md",)
 UNTOUCHED = re.compile(r"(<(?P<tag>pre|a|h[1-6]|autoref)\b.*?</(?P=tag)>)", re.DOTALL)
 CODE = re.compile(r"<code>(?P<name>[A-Za-z][\w.]*)(?P<call>\([^<]*\))?</code>")
+# A number of a table; browsers would break the line at its hyphen.
+EXPONENT = re.compile(r"\b\d[\d.]*e-\d+\b(?=[^<>]*</td>)")
 PARAMETER = re.compile(
     r'<li class="doc-section-item field-body">(?P<name>.*?)–\s*'
     r'<div class="doc-md-description">(?P<text>.*?)</div>\s*</li>\s*',
@@ -60,12 +62,12 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """Say what parameters share once, and link names to the reference."""
+    """Say what parameters share once, keep numbers whole, link names to the reference."""
     # A returned type that says all by itself needs no dash behind it.
     html = re.sub(
         r"</code>\s*–\s*(?=</li>|<div class=\"doc-md-description\">\s*</div>)", "</code>", html
     )
-    html = merge_parameters(html)
+    html = EXPONENT.sub(r'<span class="number">\g<0></span>', merge_parameters(html))
     return html if page.file.src_uri in WITHOUT_LINKS else link_names(html)
 
 
@@ -114,7 +116,8 @@ def public_names() -> dict[str, str]:
     names = {}
     for page in sorted((DOCS / "reference").glob("*.md")):
         for identifier in re.findall(r"^::: (nn2poly\.[\w.]+)", page.read_text("utf-8"), re.M):
-            package, name = identifier.split(".")[-2:]
+            *path, name = identifier.split(".")
+            package = path[-2] if path[-1] == name else path[-1]  # a module named as its function
             spellings = [f"{package}.{name}"] if package in SUBPACKAGES else [name]
             spellings += [name] if name[0].isupper() else []
             for spelling in spellings:

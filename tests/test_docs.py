@@ -384,7 +384,8 @@ def public_things():
         for name in module.__all__:
             if name not in packages:
                 found = paths.setdefault(id(getattr(module, name)), [])
-                found.append(f"{module.__name__}.{name}")
+                path = f"{module.__name__}.{name}"
+                found += [path, f"{path}.{name}"]  # some modules are named as their function
     return list(paths.values())
 
 

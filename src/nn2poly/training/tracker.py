@@ -173,7 +173,7 @@ class PolynomialTracker:
         return self.first.terms
 
     def term_names(self) -> list[str]:
-        """Spell the terms as scikit-learn does: ``1``, ``rm``, ``rm^2``, ``rm lstat``."""
+        """Spell the terms: ``1``, ``rm``, ``rm^2``, ``rm · lstat``."""
         return self.first.term_names()
 
     @property
