@@ -21,8 +21,8 @@ OUT = Path(__file__).parent / "images" / "what-if.gif"
 # Columns that are moved one after the other, and where to: shares of the way along their slider.
 JOURNEY = {"bmi": (0.5, 0.9, 0.6), "blood pressure": (0.5, 0.85), "HDL": (0.5, 0.15)}
 STEPS, MILLISECONDS, REST = 6, 90, 900
-VIEW = {"width": 1000, "height": 920}
-WIDTH, COLOURS = 680, 32
+VIEW = {"width": 1000, "height": 760}
+WIDTH, COLOURS = 680, 64
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 MOVE = """(slider, share) => {
   slider.value = Number(slider.min) + share * (slider.max - slider.min);

@@ -235,6 +235,18 @@ def test_moving_within_a_region_says_nothing_and_a_new_start_forgets(stay, renta
     expect(page.page.locator("#crossing")).to_be_hidden()
 
 
+@pytest.mark.parametrize("size", [(900, 560), (1280, 900), (390, 844)])
+def test_the_prediction_stays_below_the_bar_after_a_crossing(visit, rentals, size):
+    page = visit(rentals.path, width=size[0], height=size[1], reduced_motion="reduce").page
+    for hour in ("3", "8"):
+        page.get_by_label("hour", exact=True).fill(hour)
+        page.wait_for_timeout(100)
+    expect(page.locator("#crossing")).to_be_visible()
+    page.locator("#controls > :not([hidden])").last.scroll_into_view_if_needed()
+    bar, prediction = (page.locator(part).bounding_box() for part in (".bar", "#prediction"))
+    assert bar["y"] + bar["height"] <= prediction["y"] < size[1] / 2
+
+
 def test_the_middle_of_a_region_is_a_row_of_it(stay, rentals):
     page = stay(rentals.path)
     for k in range(4):

@@ -66,7 +66,7 @@ def _slider(j: int, column: FloatArray, name: str, low: float, high: float) -> d
     first, last = bottom - margin, top + margin
     if whole:
         first, last = float(np.floor(first)), float(np.ceil(last))
-    counts, _ = np.histogram(column, bins=BINS, range=(first, last))
+    edges = _edges(first, last, whole)
     return {
         "kind": "number",
         "name": name,
@@ -76,5 +76,21 @@ def _slider(j: int, column: FloatArray, name: str, low: float, high: float) -> d
         "low": low,
         "high": high,
         "whole": whole,
-        "counts": counts.tolist(),
+        "start": float(edges[0]),
+        "step": float(edges[1] - edges[0]),
+        "counts": np.histogram(column, bins=edges)[0].tolist(),
     }
+
+
+def _edges(first: float, last: float, whole: bool) -> FloatArray:
+    """Cut a track into even bins, each with equally many whole numbers where all are whole.
+
+    Examples
+    --------
+    >>> _edges(-4.0, 27.0, whole=True)[:3]
+    array([-4.5, -2.5, -0.5])
+    """
+    if not whole:
+        return np.linspace(first, last, BINS + 1)
+    step = max(1.0, np.ceil((last - first + 1) / BINS))
+    return np.arange(first - 0.5, last + 0.5 + step, step)

@@ -110,7 +110,8 @@ def describe_columns(rows: Rows, shown: Explicit) -> Table:
     lines = []
     for column, places in zip(inputs.columns, inputs.places, strict=True):
         if column.width > 1:
-            lines.append(_factor(column, list(places), rows, 2 + len(bounds[0])))
+            blank = (None, None, *("n/a" for _ in bounds[0]))
+            lines.append((*_factor(column, list(places), rows), *blank))
             continue
         (j,) = places
         unit = (float(shown.center[j]), float(shown.scale[j]))
@@ -123,26 +124,28 @@ def describe_columns(rows: Rows, shown: Explicit) -> Table:
 MAX_LEVELS = 3
 
 
-def _factor(column: Column, places: list[int], rows: Rows, n_more: int) -> tuple[object, ...]:
+def _factor(column: Column, places: list[int], rows: Rows) -> tuple[object, ...]:
     """Describe a factor: how many levels, and the most frequent with their shares."""
     share = (rows.X[:, places] > 0.5).mean(axis=0)
     order = np.argsort(-share, kind="stable")[:MAX_LEVELS]
-    usual = ", ".join(f"{column.levels[k]} {100 * share[k]:.3g} %" for k in order if share[k] > 0)
+    usual = ", ".join(
+        f"{column.levels[k]}\u00a0({100 * share[k]:.3g}\u00a0%)" for k in order if share[k] > 0
+    )
     kind = f"{len(places)} levels: {usual}{', …' if len(places) > MAX_LEVELS else ''}"
     distinct, blank = int((share > 0).sum()), (None,) * 4
-    return (column.name, kind, *blank, int(rows.missing[places[0]]), distinct, *(None,) * n_more)
+    return (column.name, kind, *blank, int(rows.missing[places[0]]), distinct)
 
 
 _HELD = ("held within",)
 
 
-def _bounds(inputs: Inputs, X: FloatArray) -> list[tuple[str | None, ...]]:
+def _bounds(inputs: Inputs, X: FloatArray) -> list[tuple[str, ...]]:
     """Say of every feature within which bounds it is held, and the share of rows beyond, if any."""
     if not inputs.are_bounded:
         return [()] * inputs.n_features
     bounds, shares = inputs.bounds(), share_beyond(inputs, X).tolist()
     return [
-        (_held(*bounds[name], share),) if name in bounds else (None,)
+        (_held(*bounds[name], share),) if name in bounds else ("n/a",)
         for name, share in zip(inputs.feature_names, shares, strict=True)
     ]
 

@@ -14,6 +14,8 @@ def number(value: object, digits: int = 4) -> str:
     --------
     >>> number(-0.0123456), number(1234567), number(2.0), number(float("nan")), number(3.2e-9)
     ('−0.01235', '1,234,567', '2', 'n/a', '3.2e−9')
+    >>> number(2011.0), number(20110.0)
+    ('2011', '20,110')
     """
     if value is None or (isinstance(value, Real) and math.isnan(float(value))):
         return "n/a"
@@ -32,7 +34,8 @@ def _real(value: float, digits: int) -> str:
     mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
     power = int(exponent)
     if -5 < power < 7:
-        text = f"{value:,.{max(0, digits - 1 - power)}f}"
+        group = "," if abs(value) >= 10_000 else ""  # 2011 is a year, or could be
+        text = f"{value:{group}.{max(0, digits - 1 - power)}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     return f"{mantissa.rstrip('0').rstrip('.')}e{power}"
 
@@ -50,6 +53,18 @@ def rule_text(rule: str) -> str:
     return re.sub(r"(?<=[\d.]) ≤ ", "\u00a0≤ ", text)
 
 
+def prose(text: str) -> str:
+    r"""Write a sentence for a page: true minus signs, and no number parted from its %, R² or ….
+
+    Examples
+    --------
+    >>> prose("R² 0.99 on 95 % of rows; 'a-1' outside -1 … 3").replace("\u00a0", "~")
+    "R²~0.99 on 95~% of rows; 'a-1' outside −1~…~3"
+    """
+    kept = text.replace(" %", "\u00a0%").replace("R² ", "R²\u00a0").replace(" … ", "\u00a0…\u00a0")
+    return re.sub(r"(?<![^ (])-(?=[\d.])", "−", kept)
+
+
 def r_squared(value: float | None) -> str:
     """Write R² rounded down, with enough digits that 0.9997 is not called 1.
 
@@ -57,6 +72,8 @@ def r_squared(value: float | None) -> str:
     --------
     >>> r_squared(0.9876), r_squared(0.99968), r_squared(1.0), r_squared(None), r_squared(-3.2)
     ('0.987', '0.9996', '1', 'n/a', '−3.2')
+    >>> r_squared(0.99)
+    '0.990'
     """
     if value is None or math.isnan(value):
         return "n/a"
@@ -64,7 +81,8 @@ def r_squared(value: float | None) -> str:
         return number(value, 3)
     digits = next((d for d in (3, 4, 5, 6) if not 0 < 1 - value < 10.0**-d), 6)
     # The small term undoes the rounding of numbers such as 0.29 * 100.
-    return number(math.floor(value * 10**digits + 1e-9) / 10**digits, 7)
+    down = math.floor(value * 10**digits + 1e-9) / 10**digits
+    return "1" if down == 1 else f"{down:.{digits}f}"
 
 
 def percent(share: float) -> str:

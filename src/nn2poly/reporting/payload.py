@@ -49,6 +49,7 @@ def polynomial_payload(poly: Polynomial) -> dict[str, Any]:
         "prefix": output_prefix(poly.outputs),
         "shown": list(poly.outputs.names_on(shown_scale(poly.outputs))),
         "cut": _finite(poly.outputs.cut() if poly.outputs.is_classifier else None),
+        "threshold": poly.outputs.threshold,
         "calibration": poly.outputs.calibration,
         "entries": list(poly.inputs.entry_names),
         "curves": [_curve(coordinate.function) for coordinate in poly.inputs.coordinates],

@@ -19,7 +19,8 @@ function strip(control) {
   bar("valid", ((control.low - control.min) / width) * n, 0, ((control.high - control.low) / width) * n, 10);
   control.counts.forEach((count, i) => {
     // A single row must be seen beside thousands.
-    if (count) bar("count", i + 0.08, 10 - Math.max(0.8, (9 * count) / top), 0.84, Math.max(0.8, (9 * count) / top));
+    const [x, w] = [control.start + (i + 0.08) * control.step - control.min, 0.84 * control.step].map((size) => (size / width) * n);
+    if (count) bar("count", x, 10 - Math.max(0.8, (9 * count) / top), w, Math.max(0.8, (9 * count) / top));
   });
   for (const at of borders.of(control.features[0])) {
     if (at > control.min && at < control.max) bar("border", ((at - control.min) / width) * n - 0.06, 0, 0.12, 10);

@@ -50,7 +50,7 @@ function formatted(value, digits = 4) {
   let text;
   if (size >= 1e-4 && size < 1e7) {
     const power = Number(value.toExponential(digits - 1).split("e")[1]);
-    text = value.toLocaleString("en-US", { maximumFractionDigits: Math.max(0, digits - 1 - power) });
+    text = value.toLocaleString("en-US", { maximumFractionDigits: Math.max(0, digits - 1 - power), useGrouping: size >= 1e4 });
   } else {
     text = value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
   }

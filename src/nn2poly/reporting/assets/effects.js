@@ -60,8 +60,7 @@ const effects = (() => {
 
   function density(control) {
     if (control.two) return { x: [control.low, control.high], y: [1 - control.share, control.share], width: 0.2 * (control.high - control.low) };
-    const step = (control.max - control.min) / control.counts.length;
-    return { x: control.counts.map((_, i) => control.min + (i + 0.5) * step), y: control.counts, width: step };
+    return { x: control.counts.map((_, i) => control.start + (i + 0.5) * control.step), y: control.counts, width: control.step };
   }
 
   const ends = (control) => [control.low, control.high].map((x) => ({

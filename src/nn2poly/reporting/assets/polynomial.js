@@ -190,7 +190,7 @@ const polynomial = (() => {
 
   const shared = {
     undo, scaled, isProbability, alone, shown: source.shown, prefix: source.prefix, features: source.features, entries: source.entries, outputs: source.outputs, center, scale, nOutputs, nFeatures,
-    probabilities, label, pieces, regionOf, rules: source.rules || null,
+    probabilities, label, threshold: source.threshold, pieces, regionOf, rules: source.rules || null,
   };
   // What asks for terms without a region asks about the only polynomial.
   return source.pieces ? { ...shared, predict: (x) => pieces[regionOf(x)].predict(x) } : { ...pieces[0], ...shared };

@@ -66,7 +66,7 @@
     current = steps();
     const { raw } = current;
     const label = polynomial.label(raw);
-    const said = shownText(polynomial.scaled(raw)[state.output], 6);
+    const said = shownText(polynomial.scaled(raw)[state.output]);
     byId("prediction-name").textContent = `${shownName()} =`;
     byId("prediction").textContent = said;
     byId("prediction").value = said;
@@ -135,6 +135,12 @@
     byId("prediction-within").title = `95 % of the rows${polynomial.rules ? " of this region" : ""} are as close to the network`;
   }
 
+  // From which probability on a label is given, where that is not the larger one.
+  function chosenFrom(shares) {
+    if (polynomial.threshold === null) return "";
+    return ` (${shares.length === 2 ? shares[1].name : "each"} from ${percentText(polynomial.threshold)} on)`;
+  }
+
   function showProbabilities(raw, label) {
     const shares = polynomial.probabilities(raw);
     const box = byId("probabilities");
@@ -142,7 +148,7 @@
     if (!shares) return;
     box.setAttribute("aria-label", `Label ${label}. ${shares.map((s) => `${s.name}: ${percentText(s.share)}`).join("; ")}`);
     box.replaceChildren(
-      element("p", { class: "label" }, "Label ", element("strong", { id: "label" }, label)),
+      element("p", { class: "label" }, "Label ", element("strong", { id: "label" }, label), chosenFrom(shares)),
       ...shares.map((s) => {
         const bar = element("span", { class: "share-bar" });
         bar.style.width = `${100 * s.share}%`;
