@@ -12,7 +12,7 @@ from nn2poly.assess.mixed_columns import MIXED_ROWS, mix_columns
 from nn2poly.cards import FidelityCard
 from nn2poly.inputs import Column, Coordinate, Inputs
 from nn2poly.inputs.functions import Identity
-from nn2poly.verdicts import Mixed, is_worse_mixed
+from nn2poly.verdicts import Mixed, is_worse_mixed, r2_text
 
 
 def together(n, seed=0, noise=0.2):
@@ -88,7 +88,7 @@ def test_a_formula_that_only_fits_rows_as_they_are_is_found_out():
     assert card.r2_mixed < 0.3
     assert card.verdict.reason(Mixed) == Mixed(card.r2_mixed)
     assert "On rows whose columns are mixed, where Shapley values" in str(card.verdict)
-    assert f"On rows whose columns are mixed: R2 {card.r2_mixed:.4g}." in str(card.tables()[0])
+    assert f"On rows whose columns are mixed: R2 {r2_text(card.r2_mixed)}." in str(card.tables()[0])
 
 
 def test_a_formula_that_is_right_everywhere_says_so_in_one_line():
@@ -96,7 +96,7 @@ def test_a_formula_that_is_right_everywhere_says_so_in_one_line():
     card = n2p.fidelity(product_of_both, right, together(200))
     assert card.r2_mixed == 1.0
     assert card.verdict.reason(Mixed) is None
-    assert "On rows whose columns are mixed: R2 1." in str(card)
+    assert f"On rows whose columns are mixed: R2 {r2_text(1.0)}." in str(card)
 
 
 def test_the_number_is_r2_on_the_mixed_rows():

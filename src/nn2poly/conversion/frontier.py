@@ -220,8 +220,8 @@ def frontier(
     >>> X = np.random.default_rng(0).uniform(-1, 1, (400, 2))
     >>> net = n2p.Network([n2p.Layer(np.eye(2), None, "tanh"), n2p.Layer([[1.0], [2.0]])])
     >>> options = n2p.frontier(net, X, regions=(1,), max_terms=(4,))
-    >>> [point.label for point in options.best]
-    ['4 terms', 'order 3']
+    >>> options.best[0].label, options.best[-1].label
+    ('4 terms', 'order 3')
     >>> options.pick(r2=0.995).n_terms
     10
     """
