@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nn2poly.conversion.classifiers import closest
+from nn2poly.conversion.classifiers import closest, less_where_far
+from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.outputs import Outputs
 
 RAW = np.linspace(-6.0, 6.0, 1801)[:, None]
@@ -32,3 +33,17 @@ def test_a_single_row_does_not_decide():
     assert closest([off(0.4, 0.3), wild], RAW, OUTPUTS) == 1
     wild[-200:] = 1e6
     assert closest([off(0.4, 0.3), wild], RAW, OUTPUTS) == 0
+
+
+def test_rows_that_a_fit_is_far_from_weigh_less():
+    none = np.zeros(4)
+    rows = FitRows(np.zeros((4, 1)), np.full(4, 2.0), none, none, none)
+    found = less_where_far(rows, np.array([[0.0], [-1.0], [1.0], [10.0]])).weights
+    assert found.sum() == 8.0
+    np.testing.assert_allclose(found / found[0], [1.0, 1.0, 1.0, 0.1])
+
+
+def test_rows_weigh_the_same_where_a_fit_is_exact():
+    none = np.zeros(3)
+    rows = FitRows(np.zeros((3, 1)), np.array([1.0, 2.0, 3.0]), none, none, none)
+    np.testing.assert_allclose(less_where_far(rows, np.zeros((3, 2))).weights, [1.0, 2.0, 3.0])

@@ -181,7 +181,7 @@ def test_the_rows_of_the_trials_are_spread_over_a_table_in_calendar_order(networ
     seen = []
     first = input_bounds.BEYOND[input_bounds.FIRST]
 
-    def choose(table, rows, truth):
+    def choose(table, rows, truth, powers):
         seen.append(rows.index)
         return table.held(first)
 
@@ -189,6 +189,25 @@ def test_the_rows_of_the_trials_are_spread_over_a_table_in_calendar_order(networ
     n2p.convert(network, 1, data=heavy_rows(9000), bounded=True)
     assert np.ptp(seen[0]) > 8000
     assert abs(np.mean(seen[0]) - 4500) < 200
+
+
+@pytest.mark.parametrize(
+    ("options", "powers"),
+    [
+        ({"max_order": 2}, (2,)),
+        ({"max_order": 3}, (2, 3, 4)),
+        ({"max_order": 2, "regions": 2}, (2, 3, 4)),
+        ({"max_order": 2, "max_terms": 20}, (2, 3, 4)),
+    ],
+)
+def test_bounds_are_tried_with_the_powers_of_the_formula(network, monkeypatch, options, powers):
+    seen = []
+    chosen = input_bounds._chosen
+    monkeypatch.setattr(
+        input_bounds, "_chosen", lambda *parts: [seen.append(parts[-1]), chosen(*parts)][1]
+    )
+    n2p.convert(network, data=heavy_rows(2500), **options)
+    assert seen == [powers]
 
 
 def heavy_ratios(n=8000, seed=0):

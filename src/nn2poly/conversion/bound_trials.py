@@ -20,9 +20,9 @@ from nn2poly.inputs import Inputs
 # Terms up to which a trial has products, the strength of its ridge, and those that are tried of
 # terms above order 1: a formula leaves powers out that harm it, and so does a trial.
 TRIAL_TERMS, TRIAL_RIDGE, CURVED_RIDGES = 150, 1e-4, (1e-4, 1e-2, 1.0)
-# Powers of numbers in a trial. With squares alone California's cuts were too far out for order 4,
-# which gains .009 and .012 by the others (seeds 0 and 1; .002 of order 2 on one of them is lost).
-POWERS = (2, 3, 4)
+# Powers of numbers in a trial, and in that of one polynomial of order 2. With squares alone order 4
+# on California has .012 less, and order 2 has .003 to .005 more (ReLU and tanh, seeds 0 and 1).
+POWERS, SQUARES = (2, 3, 4), (2,)
 # By how much of it the error of free powers may rise (taste; where a looser cut of Cauchy columns
 # raised it by 0.11, the R² of a ReLU network fell from .84 at order 2 to .11 at order 3).
 MORE_HARM = 0.05
@@ -102,14 +102,16 @@ class Trial:
         return [np.array(places, dtype=np.intp) for places in found]
 
 
-def start_trial(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Trial:
+def start_trial(
+    inputs: Inputs, rows: FitRows, truth: FloatArray, powers: tuple[int, ...] = POWERS
+) -> Trial:
     """Regress the network's outputs (n, k) on inputs with bounds; the first fold is judged."""
     judged = rows.fold == rows.fold.min()
     order = np.argsort(judged, kind="stable")
     rows, truth = rows.some(order), truth[order]
     n_fit = int(np.count_nonzero(~judged))
     target = (truth - truth.mean(axis=0)) / np.maximum(truth.std(axis=0), 1e-300)
-    terms = _trial_terms(inputs)
+    terms = _trial_terms(inputs, powers)
     values = _polynomials(inputs.curved(rows.X), rows.weights, terms.max_order)
     matrix = np.ascontiguousarray(design(terms, values).T)
     gram = matrix[:, :n_fit] @ matrix[:, :n_fit].T
@@ -126,11 +128,11 @@ def _polynomials(x: FloatArray, weights: FloatArray, order: int) -> FloatArray:
     return orthonormal_basis(z, weights, order).values(z)
 
 
-def _trial_terms(inputs: Inputs) -> Terms:
+def _trial_terms(inputs: Inputs, degrees: tuple[int, ...]) -> Terms:
     """Choose the terms of the trial: powers of numbers, and all products of two where few."""
     pairs = list(zip(inputs.columns, inputs.places, strict=True))
     numbers = [places[0] for column, places in pairs if column.kind == "number"]
-    powers = {(j,) * degree for degree in POWERS for j in numbers}
+    powers = {(j,) * degree for degree in degrees for j in numbers}
     low = Graded(inputs.n_features, 2)
     if len(low) > TRIAL_TERMS:
         low = Graded(inputs.n_features, 1)

@@ -16,6 +16,7 @@ import numpy as np
 
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.assess.fidelity import mean_r2
+from nn2poly.conversion.bound_trials import POWERS, SQUARES
 from nn2poly.conversion.crossfit import MOST_TERMS, OutOfFold, cross_fit, cross_fit_orders
 from nn2poly.conversion.expand import calibrate_network
 from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT
@@ -69,6 +70,12 @@ class Task:
     progress: bool | Callable[[str], None]
     regions: int | str = 1
     max_terms: int | None = None
+
+    @property
+    def trial_powers(self) -> tuple[int, ...]:
+        """Powers that bounds are tried with: those that one polynomial will have."""
+        plain = self.regions == 1 and self.max_terms is None
+        return SQUARES if plain and self.order == max(SQUARES) else POWERS
 
     def report(self, text: str) -> None:
         """Say what a long conversion is doing."""

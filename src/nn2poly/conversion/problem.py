@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
+from nn2poly.conversion.bound_trials import POWERS
 from nn2poly.conversion.detection import Detected, declared_columns, detect_columns
 from nn2poly.conversion.fit_rows import FitRows, gather_rows
 from nn2poly.conversion.folds import MAX_FIT_ROWS, MIN_ROWS_TO_HOLD_OUT, Sample
@@ -45,6 +46,8 @@ class Problem:
         Of some columns, by name: what the user gave instead of what the sample tells.
     transforms
         Which of them enter through a function, or that this is to be chosen.
+    powers
+        Those of numbers that bounds are tried with.
     """
 
     network: Model
@@ -55,6 +58,7 @@ class Problem:
     bounded: bool
     transforms: Transforms | None = None
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    powers: tuple[int, ...] = POWERS
 
     @cached_property
     def inputs(self) -> Inputs:
@@ -64,7 +68,8 @@ class Problem:
         rows = self.fit_rows if self.bounded or inputs.transforms else None
         if self.bounded and rows is not None:
             truth = self.fit_truth
-            inputs = named_bounds(bounded_inputs(inputs, rows, truth), self.bounds)
+            inputs = bounded_inputs(inputs, rows, truth, self.powers)
+            inputs = named_bounds(inputs, self.bounds)
             if self.transforms is not None:
                 inputs = transformed(inputs, rows, truth, summary.seen_low, self.transforms)
         if rows is not None:
@@ -131,6 +136,7 @@ def read_problem(
     bounded: bool = False,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     transforms: Transforms | None = None,
+    powers: tuple[int, ...] = POWERS,
     hold_out_from: int = MIN_ROWS_TO_HOLD_OUT,
     skip_missing: bool = False,
 ) -> Problem:
@@ -142,6 +148,8 @@ def read_problem(
         With its names.
     data, sample_weight, binary, groups, bounded, bounds, transforms, skip_missing
         As the user gave them; see `nn2poly.convert`.
+    powers
+        As in `Problem`.
     hold_out_from
         Different rows, or groups, from which on some of them are kept for the card.
     """
@@ -162,4 +170,4 @@ def read_problem(
         detected = declared_columns(binary, network.inputs, sample, summary)
     network = network.with_inputs(detected.inputs)
     never, folded, given = detected.never, binary is not False, bounds or {}
-    return Problem(network, sample, summary, never, folded, bounded, transforms, given)
+    return Problem(network, sample, summary, never, folded, bounded, transforms, given, powers)

@@ -26,7 +26,7 @@ from nn2poly.algebra.terms import Graded, Listed, Terms, collect
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows, weighed_down
 from nn2poly.conversion.basis import orthonormal_basis
-from nn2poly.conversion.classifiers import closest, near_decision
+from nn2poly.conversion.classifiers import closest, less_where_far, near_decision
 from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.gradients import descend
@@ -56,6 +56,8 @@ ROWS_PER_TERM, TIMES = 10, 3
 # The refit stays if it lowers the error on rows left out by so much of it, and of the variance: 1 %
 # of what order 2 leaves of bike rentals would be .004 of R².
 GAIN, ROUNDING = 0.001, 1e-9
+# Times that rows weigh less which the fit of a classifier is far from; the last brings 1 %.
+FAR_ROUNDS = 3
 # A calibration has seen all rows, those left out too. With so many rows for each term its error is
 # raised by what a fit of as many terms gains on its own rows: bike of order 2 gains .003 by it.
 # With fewer, calibrations have far fewer free numbers than terms.
@@ -249,15 +251,22 @@ class _Fit:
         """Fit all terms; of a classifier also with weights where its label is decided.
 
         Near the decision, outputs at held inputs are followed: what single rows beyond the bounds
-        do to the network would bend the formula for all others.
+        do to the network would bend the formula for all others. Where that brings probabilities
+        closer, rows that it is far from weigh less once more.
         """
         rows, problem = self.problem.fit_rows, self.problem
-        found = self.solve(rows, prior)
+        found, calibrated = self.solve(rows, prior), _Solution(None, prior)
         if not problem.network.outputs.is_classifier:
             return found.coefficients
-        held = replace(self, held=True)
-        near = held.solve(near_decision(rows, problem), prior)
-        return self._closest([found, near, _Solution(None, prior)])
+        held, rows = replace(self, held=True), near_decision(rows, problem)
+        fits = [found, calibrated]
+        for _ in range(1 + FAR_ROUNDS):
+            fits.append(held.solve(rows, prior))
+            if self._closest(fits) is not fits[-1]:
+                break
+            apart = self.regression.predict(rows.X, fits[-1].inner) - held.truth(rows.X)
+            rows = less_where_far(near_decision(problem.fit_rows, problem), apart)
+        return self._closest(fits).coefficients
 
     def many_terms(self, prior: FloatArray) -> FloatArray | None:
         """Fit the lower orders, then descend from there and from the calibrated coefficients."""
@@ -297,12 +306,12 @@ class _Fit:
         """Ask the network for its outputs (n, k) on raw features (n, p)."""
         return self.problem.truth(self.regression.inputs.clipped(X) if self.held else X)
 
-    def _closest(self, fits: Sequence[_Solution]) -> FloatArray | None:
+    def _closest(self, fits: Sequence[_Solution]) -> _Solution:
         """Choose the fit that comes closest to the classifier on the rows kept for choices."""
         rows, outputs = self.problem.fit_rows, self.problem.network.outputs
         kept = rows.fold == rows.fold.min()
         found = [self.regression.predict(rows.X[kept], fit.inner) for fit in fits]
-        return fits[closest(found, self.problem.fit_truth[kept], outputs)].coefficients
+        return fits[closest(found, self.problem.fit_truth[kept], outputs)]
 
     def _asked(self, rows: FitRows) -> Moments:
         """Sum the moments of rows that only the network has seen."""

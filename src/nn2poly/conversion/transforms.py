@@ -18,7 +18,7 @@ from nn2poly.arguments import listed
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.bound_trials import start_trial
 from nn2poly.conversion.fit_rows import FitRows
-from nn2poly.conversion.input_bounds import FEW_VALUES, UNTRIED, column_bounds, trial_rows
+from nn2poly.conversion.input_bounds import FEW_VALUES, column_bounds, trial_rows
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Column, Inputs
@@ -28,6 +28,8 @@ KINDS = (Log.kind, Log1p.kind, Rank.kind)
 # Points of the table of a rank (taste: what is still read), digits of its shares, and the part of
 # the distance between two knots to which they are rounded.
 KNOTS, SHARE_DIGITS, ROUNDED = 17, 4, 0.02
+# The share of the rows beyond each bound of a logarithm whose tail is heavy (taste).
+BEYOND = 0.005
 # Times that the count of frequent values is lowered to a share of a sum that falls with it: each
 # time the excess is divided by 16 or more, but where few values are left.
 CAPPINGS = 10
@@ -132,7 +134,7 @@ def _function(kind: str, x: FloatArray, weights: FloatArray, held: Function) -> 
     # The tails of a logarithm are others than those of its argument: bounds of its own.
     curve, back, cls = (np.log, exp, Log) if kind == Log.kind else (np.log1p, np.expm1, Log1p)
     # Values so close that their logarithms are one keep the bounds that they have.
-    ends = column_bounds(curve(x), UNTRIED, weights)
+    ends = column_bounds(curve(x), BEYOND, weights)
     low, high = ends or (curve(held.low), curve(held.high))
     return cls(max(float(x.min()), float(back(low))), min(float(x.max()), float(back(high))))
 
