@@ -25,7 +25,9 @@ def provenance(
 ) -> tuple[tuple[str, str], ...]:
     """List when and with what the report was made: pairs of a name and a text."""
     rows = measured.rows
-    given = f"{plural(rows.n_given, 'row')}, {plural(len(poly.inputs.columns), 'column')}"
+    given = f"{plural(rows.n_given, 'row')}, {plural(len(poly.inputs.columns), 'input')}"
+    wide = poly.n_features > len(poly.inputs.columns)
+    given += f" ({poly.n_features:,} features: factors written out)" if wide else ""
     left = rows.n_given - len(rows.X)
     given += f", {left:,} of the rows left out for a missing value" if left else ""
     coefficients = (region.polynomial.coefficients for region in poly.regions)

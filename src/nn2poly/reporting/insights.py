@@ -17,6 +17,7 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.reporting.contents import FlipView
 from nn2poly.reporting.effectviews import Pairs
 from nn2poly.reporting.failures import Measured
+from nn2poly.reporting.numerals import prose
 from nn2poly.reporting.payload import shown_scale
 from nn2poly.tables import Table
 
@@ -70,7 +71,7 @@ def confusion_table(card: FidelityCard | None) -> Table | None:
     labels = None if card is None else card.labels
     if labels is None or not labels.counts:
         return None
-    head = ("network says", *(f"formula says {name}" for name in labels.classes))
+    head = ("network\u00a0↓ formula\u00a0→", *labels.classes)
     rows = tuple((name, *row) for name, row in zip(labels.classes, labels.counts, strict=True))
     return Table("Labels of network and formula", head, rows)
 
@@ -94,20 +95,24 @@ def subgroup_tables(
 def _subgroup_table(name: str, groups: tuple[Subgroup, ...]) -> Table:
     labels = groups[0].agreement is not None
     head = (name, "rows", "R2", *(("labels that agree",) if labels else ()))
-    unit = " (probability)" if labels else ""
-    head = (*head, f"95 % of rows within{unit}", "formula too high by, on average")
+    head = (*head, "95 % of rows within", "formula too high by, on average")
     rows = tuple(
         (
-            group.name,
+            prose(group.name),
             group.n_rows,
             None if np.isnan(group.r2) else group.r2,
             *((group.agreement,) if labels else ()),
-            group.within,
-            group.bias,
+            _points(group.within) if labels else group.within,
+            _points(group.bias) if labels else group.bias,
         )
         for group in groups
     )
     return Table("", head, rows)
+
+
+def _points(probability: float) -> float:
+    """Give a difference of probabilities in percentage points, to a hundredth."""
+    return round(100.0 * probability, 2)
 
 
 def flip_views(poly: Explicit, measured: Measured) -> tuple[FlipView, ...]:
