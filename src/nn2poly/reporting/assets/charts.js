@@ -102,8 +102,8 @@ const charts = (() => {
   const title = (text, box, share = 0.8) => ({ text: plain(shortened(text, Math.max(12, Math.floor((share * widthOf(box)) / 8)))) });
   // A legend above a small chart: as many columns as its names leave room for, and its height.
   const legend = (box, names) => {
-    const text = 5.7 * Math.max(...names.map((name) => name.length));
-    const columns = Math.max(1, Math.floor((widthOf(box) - 40) / (40 + text)));
+    const text = 6 * Math.max(...names.map((name) => name.length));
+    const columns = Math.min(names.length, Math.max(1, Math.floor((widthOf(box) - 40) / (40 + text))));
     const settings = { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 10 }, entrywidth: 0.99 / columns, entrywidthmode: "fraction" };
     return { settings, height: 12 + 19 * Math.ceil(names.length / columns) };
   };

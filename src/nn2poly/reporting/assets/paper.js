@@ -32,7 +32,7 @@
     const dashes = ["solid", "dash", "dot", "dashdot"];
     const traces = Array.from({ length: nOutputs }, (_, k) => {
       const { x, y, jumps } = effects.average(number, k);
-      const [name, colour] = [plain(shortened(polynomial.outputs[k], 20)), palette[k % palette.length]];
+      const [name, colour] = [plain(shortened(polynomial.outputs[k], 15)), palette[k % palette.length]];
       if (levels) return { x: seen.map((i) => y[i]), y: seen.map((_, i) => i), mode: "markers", name, marker: { color: colour, symbol: shapes[k % shapes.length], size: 7 } };
       const n = control.kind === "number" ? y.length - 2 : y.length;
       const cut = (values) => values.slice(0, n).flatMap((value, i) => (jumps.includes(i) ? [null, value] : [value]));

@@ -123,7 +123,9 @@ const columnSurface = (() => {
       return { name: player.name, edges: null, cells };
     }
     const cells = control.levels.map((label, i) => ({ label, share: control.shares[i], values: control.features.map((_, k) => (k === i ? control.high[k] : control.low[k])) }));
-    return { name: player.name, edges: null, cells };
+    // A level that no row has says nothing of these rows.
+    const seen = cells.filter((cell) => cell.share > 0);
+    return { name: player.name, edges: null, cells: seen.length ? seen : cells };
   }
 
   const typicalRow = doubles(data.typical);
@@ -186,7 +188,7 @@ const columnSurface = (() => {
     const edges = edgesOf(axis);
     const own = { title: charts.title(axis.name, box, share), showgrid: false, zeroline: false, range: [edges[0], edges[edges.length - 1]] };
     if (axis.edges) return own;
-    const length = charts.width(box) < 520 ? 10 : 18;
+    const length = charts.width(box) < 520 ? 16 : 18;
     return { ...own, tickvals: axis.cells.map((_, i) => i), ticktext: axis.cells.map((cell) => plain(shortened(cell.label, length))) };
   }
 
@@ -232,8 +234,9 @@ const columnSurface = (() => {
       const found = evaluateAlong(players, number, level);
       const at = number.cells.map((cell) => cell.values[0]);
       const cut = (values) => values.flatMap((value, k) => (k && found[k].region !== found[k - 1].region ? [null, value] : [value]));
-      // On paper the caption names the column.
-      const name = `${box.dataset.paper ? "" : `${plain(shortened(levels.name, 18))} = `}${plain(shortened(level.label, 18))}`;
+      // On paper the caption names the column of words.
+      const short = box.dataset.paper && Number.isNaN(Number(level.label.replace("−", "-")));
+      const name = `${short ? "" : `${plain(shortened(levels.name, 18))} = `}${plain(shortened(level.label, 18))}`;
       return {
         x: cut(at), y: cut(found.map((f) => f.value)), mode: "lines", name, hoverinfo: "text",
         line: { color: palette[i % palette.length], width: 2.2, dash: dashes[Math.floor(i / 2) % dashes.length] },
@@ -242,8 +245,7 @@ const columnSurface = (() => {
     });
     const paper = box.dataset.paper && charts.legend(box, traces.map((trace) => trace.name));
     const legend = paper ? paper.settings : { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 };
-    const total = levels.cells.filter((cell) => cell.share > 0).length;
-    const more = total > shown.length ? ` The ${shown.length} most frequent levels of ${total}.` : "";
+    const more = levels.cells.length > shown.length ? ` The ${shown.length} most frequent levels of ${levels.cells.length}.` : "";
     return {
       traces,
       layout: {
