@@ -98,6 +98,22 @@ def test_flips_hold_on_the_formula_and_are_asked_of_the_network(census):
                 assert network == poly.classes[int(asked >= 0.4)]
 
 
+def test_where_no_input_flips_a_decision_alone_two_are_told_together():
+    both = n2p.Polynomial(
+        [[-8.0], [2.5], [2.5]], 1, ["age", "dose"], link="sigmoid", classes=("no", "yes")
+    )
+    X = np.random.default_rng(0).uniform(0, 2, (200, 2))
+    X[0], X[1] = 0.0, 2.0
+    told = [flip for flip in collect(both, None, X, None, "t").flips if flip.label == "no"]
+    together = [change for flip in told for change in flip.changes if ", and " in change[0]]
+    assert together
+    for text, label, size, _ in together:
+        assert label == "yes"
+        ends = [float(part.split("→ ")[1]) for part in text.split(", and ")]
+        assert both.predict_label([ends if text.startswith("age") else ends[::-1]])[0] == "yes"
+        assert size > 0
+
+
 def test_groups_are_those_of_the_columns(census):
     found, *_ = census
     tables = dict(found.subgroups)

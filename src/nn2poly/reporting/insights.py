@@ -11,7 +11,7 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.subgroups import Subgroup, subgroups
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import OutsideRangeWarning
-from nn2poly.explain.counterfactuals import Flip, smallest_flips
+from nn2poly.explain.counterfactuals import Flip, smallest_flips, smallest_pairs
 from nn2poly.explain.findings import Findings
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.reporting.contents import FlipView
@@ -127,7 +127,7 @@ def flip_views(poly: Explicit, measured: Measured) -> tuple[FlipView, ...]:
     X = measured.rows.X[places]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutsideRangeWarning)
-        found = smallest_flips(poly, X, measured.rows.X)
+        found = _smallest(poly, X, measured.rows.X)
     labels = poly.outputs.labels(measured.guess[places])
     share = _label_shares(poly, measured.guess[places])
     own = labels if measured.truth is None else poly.outputs.labels(measured.truth[places])
@@ -137,19 +137,33 @@ def flip_views(poly: Explicit, measured: Measured) -> tuple[FlipView, ...]:
             label=str(labels[i]),
             share=float(share[i]),
             network="" if measured.truth is None else str(own[i]),
-            changes=tuple(_change(flip, poly, measured) for flip in found[i][:N_CHANGES]),
+            changes=tuple(_change(flips, poly, measured) for flips in found[i]),
         )
         for i, place in enumerate(places.tolist())
     )
 
 
-def _change(flip: Flip, poly: Explicit, measured: Measured) -> tuple[str, str, float, str]:
-    text = f"{flip.column}: {flip.before} → {flip.after}"
-    said = ""
+def _smallest(poly: Explicit, X: FloatArray, usual: FloatArray) -> list[list[tuple[Flip, ...]]]:
+    """Give for every row its smallest changes of one column, or where none flips it of two."""
+    alone = smallest_flips(poly, X, usual)
+    stuck = [i for i, flips in enumerate(alone) if not flips]
+    pairs = dict(zip(stuck, smallest_pairs(poly, X[stuck], usual), strict=True)) if stuck else {}
+    return [
+        [(flip,) for flip in flips[:N_CHANGES]] or [two for two in (pairs[i],) if two]
+        for i, flips in enumerate(alone)
+    ]
+
+
+def _change(
+    flips: tuple[Flip, ...], poly: Explicit, measured: Measured
+) -> tuple[str, str, float, str]:
+    """Tell of one change, or of two that follow each other."""
+    text = ", and ".join(f"{flip.column}: {flip.before} → {flip.after}" for flip in flips)
+    last, said = flips[-1], ""
     if measured.network is not None:
-        raw = measured.network.predict(np.array([flip.row])).reshape(1, -1)
+        raw = measured.network.predict(np.array([last.row])).reshape(1, -1)
         said = str(poly.outputs.labels(raw)[0])
-    return text, str(flip.label), flip.distance, said
+    return text, str(last.label), sum(flip.distance for flip in flips), said
 
 
 def _label_shares(poly: Explicit, guess: FloatArray) -> FloatArray:
