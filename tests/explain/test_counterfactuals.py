@@ -120,7 +120,7 @@ def test_two_columns_flip_what_none_does_alone_and_no_two_do_it_with_much_less()
         both = np.abs(age - x[0]) / spread[0] + np.abs(dose - x[1]) / spread[1]
         least = np.where(-1.2 + age + 1.2 * dose + job @ x[2:] > 0, both, np.inf).min()
         for j, slope in ((0, 1.0), (1, 1.2)):
-            rest = -1 + [1.2, 1.0][j] * x[1 - j]
+            rest = -1.2 + [1.2, 1.0][j] * x[1 - j]
             for k in np.flatnonzero(x[2:] == 0):
                 flips = rest + slope * grid + job[k] > 0
                 far = np.abs(grid[flips] - x[j]) / spread[j] + 1.0

@@ -104,16 +104,20 @@ def percent(share: float) -> str:
     return f"{shown:.2f}".rstrip("0").rstrip(".") + "\u00a0%"
 
 
-def share(value: object) -> str:
-    r"""Write a share of a table, one digit behind the point, rounded down; n/a for what is none.
+def share(value: object, *, down: bool = True) -> str:
+    r"""Write a share of a table, one digit behind the point; n/a for what is none.
+
+    What is a promise is rounded down; parts of a whole are not.
 
     Examples
     --------
     >>> [share(value).replace("\u00a0", " ") for value in (0.95984, 1.0, 0.8, None)]
     ['95.9 %', '100 %', '80.0 %', 'n/a']
+    >>> share(0.7546, down=False).replace("\u00a0", " ")
+    '75.5 %'
     """
     if not isinstance(value, Real) or math.isnan(float(value)):
         return "n/a"
     # The small term undoes the rounding of numbers such as 0.29 * 100.
-    down = math.floor(1000 * float(value) + 1e-9) / 10
-    return ("100" if down == 100 else f"{down:.1f}") + "\u00a0%"
+    shown = math.floor(1000 * float(value) + (1e-9 if down else 0.5)) / 10
+    return ("100" if shown == 100 else f"{shown:.1f}") + "\u00a0%"
