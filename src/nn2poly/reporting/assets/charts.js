@@ -39,7 +39,7 @@ const charts = (() => {
     chart.busy = true;
     chart.box.setAttribute("aria-label", summary);
     const text = byId(id.replace("chart-", "caption-"));
-    if (text && caption) text.textContent = caption;
+    if (text && caption) text.textContent = caption.replace(/ %/g, "\u00a0%");
     const width = widthOf(chart.box);
     Plotly.react(chart.box, traces, layoutOf(chart.box, { ...layout, width }), options).then(() => {
       chart.busy = false;
