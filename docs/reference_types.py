@@ -1,11 +1,13 @@
-"""Types and defaults in the reference, parameter by parameter.
+"""Signatures, types and defaults in the reference, parameter by parameter.
 
 Parameters that share one entry of a docstring (``center, scale``) would all get the type and the
-default of the first one.
+default of the first one. A reader has no use for private parameters, and wants the value of a
+default, not the name of the constant that holds it.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import griffe
@@ -16,7 +18,11 @@ class OneByOne(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Walk everything that was read."""
-        for thing in _inside(pkg):
+        things = _inside(pkg)
+        for thing in things:
+            if thing.is_function:
+                _tidy(thing)
+        for thing in things:
             _correct(thing)
 
 
@@ -35,3 +41,20 @@ def _correct(thing: Any) -> None:
         for entry in section.value:
             if (real := given.get(entry.name)) is not None:
                 entry.annotation, entry.value = real.annotation, real.default
+
+
+def _tidy(function: Any) -> None:
+    """Leave private parameters out of a signature, and give constants as their values."""
+    for parameter in list(function.parameters):
+        if parameter.name.startswith("_"):
+            del function.parameters[parameter.name]
+        elif (name := str(parameter.default)).isidentifier() and name.isupper():
+            parameter.default = _value(function, name)
+
+
+def _value(function: Any, name: str) -> str:
+    """Give the value of a constant of the function's module; its name if that cannot be loaded."""
+    try:
+        return repr(getattr(import_module(function.module.path), name))
+    except (AttributeError, ImportError):  # a reader of a framework that is not installed
+        return name

@@ -406,6 +406,16 @@ def test_parameters_that_share_a_line_have_their_own_types_and_defaults(site):
     assert "link (str, default: 'identity' )" in text
 
 
+def test_signatures_have_values_and_nothing_private(site):
+    pages = [path for path in site if path.parts[-2] == "reference"]
+    text = " ".join(page.read_text("utf-8") for page in pages)
+    signatures = re.findall(r'<div class="[^"]*doc-signature.*?</div>', text, re.DOTALL)
+    assert len(signatures) > 60
+    shown = re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", " ".join(signatures))))
+    assert "regions=(1, 2, 4, 8, 16), max_terms=(10, 30, 100)" in shown
+    assert not re.search(r"=[A-Z_]{2,}\b|[(,] ?_[a-z]", shown)
+
+
 def test_names_in_prose_lead_to_the_reference(site):
     page = next(page for path, page in site.items() if path.name == "regions.html")
     assert "reference/convert.html#nn2poly.frontier" in page.linked

@@ -368,10 +368,17 @@ def verdict_text(verdict: Verdict, *, r2: str = "R2") -> str:
     >>> verdict_text(Verdict("rough", 0.9, 30, False, 1, (Distance(0.1, 2.0),)), r2="R²")
     'Rough (R² 0.900): follows the network to within 5 % of its range on 95 % of 30 rows.'
     """
-    return verdict.stated or of_source(_text(verdict, r2), verdict.source)
+    return " ".join(verdict_sentences(verdict, r2=r2))
 
 
-def _text(verdict: Verdict, r2: str) -> str:
+def verdict_sentences(verdict: Verdict, *, r2: str = "R2") -> tuple[str, ...]:
+    """Word a verdict; what was found comes first, what to take care of after it."""
+    if verdict.stated:
+        return (verdict.stated,)
+    return tuple(of_source(text, verdict.source) for text in _sentences(verdict, r2))
+
+
+def _sentences(verdict: Verdict, r2: str) -> tuple[str, ...]:
     tail = verdict.reason(Tail)
     without = f"; without the {_worst(tail)} {r2} is {r2_text(tail.r2)}" if tail else ""
     observed = verdict.reason(Observed)
@@ -383,7 +390,7 @@ def _text(verdict: Verdict, r2: str) -> str:
     scale = verdict.reason(JudgedAs)
     judged = f"{scale.text(r2=r2)}." if scale else ""
     sentences = (head, judged, _folds(verdict), *said, *where)
-    return " ".join(filter(None, sentences))
+    return tuple(filter(None, sentences))
 
 
 def _graded(verdict: Verdict, r2: str) -> str:

@@ -5,7 +5,7 @@ import pytest
 
 from nn2poly import PiecewisePolynomial, Polynomial
 from nn2poly.errors import InvalidInputError
-from nn2poly.explain.counterfactuals import smallest_flips
+from nn2poly.explain.counterfactuals import MOST_PAIRED, N_STEPS, smallest_flips, smallest_pairs
 from nn2poly.formula.region_tree import Leaf, Split
 from nn2poly.inputs import Column, Coordinate, Inputs
 from nn2poly.inputs.functions import Log
@@ -93,3 +93,50 @@ def test_whole_numbers_stay_whole():
 def test_a_regression_has_no_label_to_flip():
     with pytest.raises(InvalidInputError, match="label of a classifier"):
         smallest_flips(Polynomial([[0.0], [1.0]], 1, ["t"]), [[1.0]], [[1.0]])
+
+
+def test_two_columns_flip_what_none_does_alone_and_no_two_do_it_with_much_less():
+    outputs = Outputs(("yes",), ("no", "yes"), "sigmoid")
+    inputs = Inputs((Column("age"), Column("dose"), Column.factor("job", JOBS)))
+    inputs = inputs.seen([-1.0, -1.0, 0, 0, 0], [1.0, 1.0, 1, 1, 1])
+    # 1, age, dose, clerk, cook, driver: no single change lifts the sum above 0 from the corner.
+    weights = np.array([[-1.2], [1.0], [1.2], [0.0], [0.1], [0.72]])
+    poly = Polynomial(weights, 1, inputs=inputs, outputs=outputs)
+    rng = np.random.default_rng(0)
+    X = np.hstack([rng.uniform(-1, 1, (300, 2)), np.eye(3)[rng.integers(0, 3, 300)]])
+    spread = X[:, :2].std(axis=0)
+    stuck = [x for x, flips in zip(X, smallest_flips(poly, X, X), strict=True) if not flips]
+    assert 10 < len(stuck) < 200
+    seen = set()
+    for x, two in zip(stuck[:40], smallest_pairs(poly, stuck[:40], X), strict=True):
+        first, second = two
+        seen |= {first.column, second.column}
+        assert poly.predict_label([first.row])[0] == first.label == "no"
+        assert poly.predict_label([second.row])[0] == second.label == "yes"
+        # By hand: any two of both numbers and the job, on a fine grid.
+        grid = np.linspace(-1, 1, 401)
+        age, dose = np.meshgrid(grid, grid, indexing="ij")
+        job = weights[3:, 0]
+        both = np.abs(age - x[0]) / spread[0] + np.abs(dose - x[1]) / spread[1]
+        least = np.where(-1.2 + age + 1.2 * dose + job @ x[2:] > 0, both, np.inf).min()
+        for j, slope in ((0, 1.0), (1, 1.2)):
+            rest = -1.2 + [1.2, 1.0][j] * x[1 - j]
+            for k in np.flatnonzero(x[2:] == 0):
+                flips = rest + slope * grid + job[k] > 0
+                far = np.abs(grid[flips] - x[j]) / spread[j] + 1.0
+                least = min(least, far.min(initial=np.inf))
+        step = 2.0 / (N_STEPS - 1) / spread.min()
+        assert first.distance + second.distance <= 1.02 * least + step
+    assert seen == {"age", "dose", "job"}
+
+
+def test_where_no_two_do_it_or_columns_are_too_many_there_is_no_pair():
+    outputs = Outputs(("yes",), ("no", "yes"), "sigmoid")
+    never = Polynomial([[-9.0], [1.0], [1.0]], 1, ["a", "b"], outputs=outputs)
+    X = np.random.default_rng(0).uniform(-1, 1, (50, 2))
+    assert smallest_pairs(never, X[:3], X) == [(), (), ()]
+    many = MOST_PAIRED + 1
+    names = [f"x{i}" for i in range(many)]
+    wide = Polynomial(np.r_[-1.5, np.ones(many)][:, None], 1, names, outputs=outputs)
+    rows = np.random.default_rng(1).uniform(0, 0.01, (50, many))
+    assert smallest_pairs(wide, rows[:1], rows) == [()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations, pairwise
 
 import numpy as np
+from matplotlib.text import Text
 
 from nn2poly.conversion.option_search import Point, unbeaten
 from nn2poly.plots.frontiers import frontier
@@ -43,7 +44,7 @@ def test_names_of_the_rentals_cover_nothing_and_the_ends_are_named():
     assert {best[0].label, best[-1].label} <= set(named)
     assert len(named) >= 6
     dots = axes.transData.transform([(point.n_coefficients, point.r2) for point in points])
-    boxes = [text.get_window_extent() for text in axes.texts]
+    boxes = [Text.get_window_extent(text) for text in axes.texts]  # without the thin lines
     radius = 2.5 * axes.figure.dpi / 72
     assert not any(box.padded(radius).count_contains(dots) for box in boxes)
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
@@ -51,3 +52,21 @@ def test_names_of_the_rentals_cover_nothing_and_the_ends_are_named():
     for start, end in pairwise(line):
         along = start + np.linspace(0.0, 1.0, 200)[:, None] * (end - start)
         assert not any(box.count_contains(along) for box in boxes)
+
+
+def test_a_name_beside_a_point_is_nearest_to_it_and_others_have_a_line_to_theirs():
+    points = [Point(q, most, regions, n, n, r2, 0.1) for q, most, regions, n, r2 in BIKES]
+    axes = frontier(points)
+    axes.figure.draw_without_rendering()
+    places = axes.transData.transform([(p.n_coefficients, p.r2) for p in points])
+    joined = 0
+    for text in axes.texts:
+        own = axes.transData.transform(text.xy)
+        box = Text.get_window_extent(text)
+        # How far each dot is from the nearest place of the box.
+        near = np.clip(places, box.min, box.max)
+        away = np.hypot(*(places - near).T)
+        mine = np.hypot(*(own - np.clip(own, box.min, box.max)))
+        joined += text.arrow_patch is not None
+        assert text.arrow_patch is not None or mine <= away.min() + 1e-6
+    assert 0 < joined < len(axes.texts)

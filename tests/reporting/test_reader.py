@@ -98,6 +98,22 @@ def test_flips_hold_on_the_formula_and_are_asked_of_the_network(census):
                 assert network == poly.classes[int(asked >= 0.4)]
 
 
+def test_where_no_input_flips_a_decision_alone_two_are_told_together():
+    both = n2p.Polynomial(
+        [[-8.0], [2.5], [2.5]], 1, ["age", "dose"], link="sigmoid", classes=("no", "yes")
+    )
+    X = np.random.default_rng(0).uniform(0, 2, (200, 2))
+    X[0], X[1] = 0.0, 2.0
+    told = [flip for flip in collect(both, None, X, None, "t").flips if flip.label == "no"]
+    together = [change for flip in told for change in flip.changes if ", and " in change[0]]
+    assert together
+    for text, label, size, _ in together:
+        assert label == "yes"
+        ends = [float(part.split("→ ")[1]) for part in text.split(", and ")]
+        assert both.predict_label([ends if text.startswith("age") else ends[::-1]])[0] == "yes"
+        assert size > 0
+
+
 def test_groups_are_those_of_the_columns(census):
     found, *_ = census
     tables = dict(found.subgroups)
@@ -120,7 +136,7 @@ def test_the_guarantee_names_its_classes_and_nothing_is_a_power_of_ten_percent(w
     promised = Guarantee(0.95, 0.99, (1.5, 2.0), 299, 900, True)
     assert "within ±1.5 for barolo, ±2 for barbera" in promised.text(names=("barolo", "barbera"))
     assert not re.search(r"e[−-]\d+ %", static)
-    assert percent(6.69e-8) == "< 0.01 %"
+    assert percent(6.69e-8).replace("\u00a0", " ") == "< 0.01 %"
     assert "cut at order" not in static
     assert "Where the error enters" not in static
 
@@ -132,7 +148,7 @@ def test_where_it_came_from_is_told_and_a_date_can_be_set(census, monkeypatch):
     assert told["Date"] == "1970-01-02"
     assert told["Architecture"] == "6 inputs → 8 relu → 1 linear; 65 weights"
     assert "scikit-learn" in told["Made with"]
-    assert told["Data of this report"] == "600 rows, 3 columns"
+    assert told["Data of this report"] == "600 rows, 3 inputs (6 features: factors written out)"
 
 
 # --- in a browser ----------------------------------------------------------------------------

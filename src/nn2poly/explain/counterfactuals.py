@@ -1,22 +1,23 @@
-"""The smallest change of one column that changes the label of a row.
+"""The smallest change of one column, or of two, that changes the label of a row.
 
 Along one column a formula is a polynomial of one variable, or a few of them where the column leads
 into other regions. The places where the label can change are roots of differences of outputs, and
 thresholds of the tree: between two of them it is the same everywhere, so that none is missed.
+Of two columns the one goes in steps, and the other is followed so from each of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
-from nn2poly.arrays import FloatArray
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.rows import checked_population
 from nn2poly.explain.written import known_range
@@ -28,6 +29,9 @@ from nn2poly.inputs import Inputs
 
 # Whole numbers of a column that are all tried, instead of what lies between them (taste).
 MOST_WHOLE = 1_000
+# Steps of a number while a second column is followed, and columns that are tried in pairs: some
+# hundred pairs of a few hundred rows each (time).
+N_STEPS, MOST_PAIRED = 20, 30
 # Halvings that bring an interval down to neighbouring doubles.
 HALVINGS = 80
 # Part of its distance from the row by which a changed value may exceed the least one: what can
@@ -96,6 +100,43 @@ def smallest_flips(poly: Formula, rows: Any, X: Any) -> list[tuple[Flip, ...]]:
     return [tuple(sorted(search.flips(x), key=lambda flip: flip.distance)) for x in changed]
 
 
+def smallest_pairs(poly: Formula, rows: Any, X: Any) -> list[tuple[Flip, ...]]:
+    """Find for every row two columns that together change its label, by the smallest sum.
+
+    The first goes in steps through its range, or its levels; along the second the change is exact.
+    Which two, is judged by the steps of both.
+
+    Parameters
+    ----------
+    poly, rows, X
+        As in `smallest_flips`.
+
+    Returns
+    -------
+    list
+        For every row two changes, of which the second begins where the first has led; none where
+        no two do it, or where there are more than ``MOST_PAIRED`` columns.
+
+    Examples
+    --------
+    >>> from nn2poly import Polynomial
+    >>> terms = [[-8.0], [2.0], [2.0]]
+    >>> both = Polynomial(terms, 1, ["age", "dose"], link="sigmoid", classes=("no", "yes"))
+    >>> usual = [[0.0, 0.0], [3.0, 3.0]]
+    >>> smallest_flips(both, [[0.0, 0.0]], usual)
+    [()]
+    >>> [(flip.column, flip.after) for flip in smallest_pairs(both, [[0.0, 0.0]], usual)[0]]
+    [('age', '2'), ('dose', '3')]
+    """
+    _check(poly)
+    usual, changed = (checked_population(poly, part) for part in (X, rows))
+    if len(poly.inputs.columns) > MOST_PAIRED:
+        return [() for _ in changed]
+    span = known_range(poly) or (usual.min(axis=0), usual.max(axis=0))
+    search = _Search(poly, usual, *span)
+    return [search.pair(x) for x in changed]
+
+
 def _check(poly: Formula) -> None:
     several = poly.outputs.link == "sigmoid" and not poly.outputs.is_binary
     if not poly.outputs.is_classifier or several:
@@ -118,15 +159,70 @@ class _Search:
 
     def flips(self, x: FloatArray) -> Iterator[Flip]:
         """Give the smallest change of every column that changes the label of a row (p,)."""
-        for number, column in enumerate(self.poly.inputs.columns):
-            places = self.poly.inputs.places[number]
-            label = self.labels(x[None])[0]
-            if column.kind == "number":
-                found = self._along_number(x, label, number, places[0])
-            else:
-                found = self._along_levels(x, label, number, list(places))
+        label = self.labels(x[None])[0]
+        for number in range(len(self.poly.inputs.columns)):
+            found = self._along(x, label, number)
             if found is not None:
                 yield found
+
+    def pair(self, x: FloatArray) -> tuple[Flip, ...]:
+        """Give the smallest two changes found that together change the label of a row (p,)."""
+        label = self.labels(x[None])[0]
+        steps = [self._steps(x, label, k) for k in range(len(self.poly.inputs.columns))]
+        reached = {
+            (a, b): size
+            for a, b in combinations(range(len(steps)), 2)
+            if (size := self._reached(label, steps[a], steps[b], b)) < np.inf
+        }
+        if not reached:
+            return ()
+        a, b = min(reached, key=reached.__getitem__)
+        found = [
+            (step, flip)
+            for first, second in ((a, b), (b, a))
+            for step in steps[first]
+            if (flip := self._along(np.array(step.row), label, second)) is not None
+        ]
+        return min(found, key=lambda two: two[0].distance + two[1].distance, default=())
+
+    def _reached(self, label: Any, one: list[Flip], other: list[Flip], number: int) -> float:
+        """Give the least sum of two steps that change the label, infinite where none does."""
+        if not one or not other:
+            return np.inf
+        places = list(self.poly.inputs.places[number])
+        rows = np.repeat([step.row for step in one], len(other), axis=0)
+        rows[:, places] = np.tile(np.array([step.row for step in other])[:, places], (len(one), 1))
+        size = np.add.outer([step.distance for step in one], [step.distance for step in other])
+        return float(np.where(self.labels(rows) != label, size.ravel(), np.inf).min())
+
+    def _steps(self, x: FloatArray, label: Any, number: int) -> list[Flip]:
+        """List what a column can be changed to: levels that rows show, or steps of a number."""
+        places, name = list(self.poly.inputs.places[number]), self.poly.inputs.columns[number].name
+        if self.poly.inputs.columns[number].kind == "number":
+            (place,) = places
+            grid = _even(float(self.low[place]), float(self.high[place]))
+            grid = np.unique(np.round(grid)) if self._is_whole(place) else grid
+            grid = grid[(grid >= self.low[place]) & (grid <= self.high[place]) & (grid != x[place])]
+            size = np.abs(grid - x[place]) / (float(self.usual[:, place].std()) or 1.0)
+            words = _text(float(x[place])), [_text(value) for value in grid.tolist()]
+            moved = _with(x, place, grid)
+        else:
+            moved, count = self._settings(x, places)
+            others = (count > 0) & (moved != x).any(axis=1)
+            names = level_names(self.poly.inputs, number)
+            words = self._level(x, number), [names[k] for k in np.flatnonzero(others)]
+            moved, size = moved[others], np.ones(int(others.sum()))
+        return [
+            Flip(name, words[0], after, tuple(row), label, far)
+            for after, row, far in zip(words[1], moved.tolist(), size.tolist(), strict=True)
+        ]
+
+    def _along(self, x: FloatArray, label: Any, number: int) -> Flip | None:
+        """Give the smallest change of a column that gives a row (p,) another label than this."""
+        places = self.poly.inputs.places[number]
+        if self.poly.inputs.columns[number].kind == "number":
+            return self._along_number(x, label, number, places[0])
+        return self._along_levels(x, label, number, list(places))
 
     def labels(self, rows: FloatArray) -> npt.NDArray[Any]:
         """Give the labels of raw rows (n, p)."""
@@ -136,14 +232,7 @@ class _Search:
         self, x: FloatArray, label: Any, number: int, places: list[int]
     ) -> Flip | None:
         """Try the other levels; of those that flip the label take the most usual one."""
-        low, high = (end[places] for end in self.poly.inputs.ends())
-        several = len(places) > 1
-        settings = np.where(np.eye(len(places), dtype=bool), high, low)
-        settings = settings if several else np.array([low, high])
-        moved = np.repeat(x[None], len(settings), axis=0)
-        moved[:, places] = settings
-        rows = self.usual[:, places]
-        count = (rows[:, None, :] == settings).all(axis=2).sum(axis=0)
+        moved, count = self._settings(x, places)
         said = self.labels(moved)
         # A level that no row shows is no change to propose.
         count[said == label] = 0
@@ -151,16 +240,34 @@ class _Search:
             return None
         best = int(count.argmax())
         names, column = level_names(self.poly.inputs, number), self.poly.inputs.columns[number]
-        here = np.flatnonzero((settings == x[places]).all(axis=1))
-        before = names[int(here[0])] if len(here) else "none"
         row = tuple(moved[best].tolist())
+        before = self._level(x, number)
         return Flip(column.name, before, names[best], row, _plain(said[best]), 1.0)
+
+    def _settings(self, x: FloatArray, places: list[int]) -> tuple[FloatArray, IntArray]:
+        """Give a row with each level (n, p), and how many of the usual rows have it (n,)."""
+        low, high = (end[places] for end in self.poly.inputs.ends())
+        settings = np.where(np.eye(len(places), dtype=bool), high, low)
+        settings = settings if len(places) > 1 else np.array([low, high])
+        moved = np.repeat(x[None], len(settings), axis=0)
+        moved[:, places] = settings
+        rows = self.usual[:, places]
+        return moved, (rows[:, None, :] == settings).all(axis=2).sum(axis=0)
+
+    def _level(self, x: FloatArray, number: int) -> str:
+        """Name the level that a row (p,) has."""
+        moved, _ = self._settings(x, list(self.poly.inputs.places[number]))
+        here = np.flatnonzero((moved == x).all(axis=1))
+        return level_names(self.poly.inputs, number)[int(here[0])] if len(here) else "none"
+
+    def _is_whole(self, place: int) -> bool:
+        values, width = self.usual[:, place], self.high[place] - self.low[place]
+        return bool(np.all(values == np.round(values))) and bool(width <= MOST_WHOLE)
 
     def _along_number(self, x: FloatArray, label: Any, number: int, place: int) -> Flip | None:
         values = self.usual[:, place]
         low, high = float(self.low[place]), float(self.high[place])
-        whole = bool(np.all(values == np.round(values))) and high - low <= MOST_WHOLE
-        if whole:
+        if self._is_whole(place):
             grid = np.arange(np.ceil(low), np.floor(high) + 1.0)
             differs = self.labels(_with(x, place, grid)) != label
             found = _nearest(grid[differs], x[place])
@@ -277,6 +384,14 @@ def _with(x: FloatArray, place: int, values: FloatArray) -> FloatArray:
     rows = np.repeat(x[None], len(values), axis=0)
     rows[:, place] = values
     return rows
+
+
+def _even(low: float, high: float) -> FloatArray:
+    """Give even steps between two ends, short to write."""
+    if not low < high:
+        return np.array([low])
+    unit = 10.0 ** np.floor(np.log10((high - low) / N_STEPS))
+    return np.unique(np.round(np.round(np.linspace(low, high, N_STEPS) / unit) * unit, 12))
 
 
 def _plain(label: Any) -> Any:

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 # R² below this is drawn at the lower edge: it would press all that matters together (taste).
 LOWEST = 0.0
-# Where a name may stand beside its point, the first that is free: right and below, …
-SIDES = ((1, -1), (-1, 1), (1, 1), (-1, -1), (1, -3), (-1, 3), (1, -5), (-1, -3))
-# … so many points away from it, with so much air around it.
-AWAY, AIR = 4, 3
+# Where a name may stand, the first that is free: beside its point, right and below, …
+BESIDE = ((1, -1), (-1, 1), (1, 1), (-1, -1))
+# … or further off, joined to it by a thin line, …
+APART = ((-2, 4), (2, -4), (-2, 6), (2, -6), (2, -9), (-2, -4), (2, -12))
+# … so many points away from it, with so much air around it: beside its own point no other is
+# as near, or the name would seem to be that of a neighbour.
+AWAY, AIR, MORE_AIR = 4, 3, 6
+LEADER = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
 
 
 @styled
@@ -53,8 +57,8 @@ def frontier(points: Sequence[Point], *, ax: Axes | None = None) -> Axes:
     axes.plot(*_places(best), "o-", color=BLUE, markersize=4, zorder=2)
     axes.set_xscale("log")
     axes.axhline(1.0, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
-    # Room for the last label.
-    axes.margins(x=0.15)
+    # Room for the names of the ends.
+    axes.margins(x=0.15, y=0.12)
     describe(axes, x="number of coefficients", y="held-out R²")
     tidy(axes)
     _label(axes, best, points)
@@ -69,18 +73,29 @@ def _label(axes: Axes, best: Sequence[Point], points: Sequence[Point]) -> None:
     perfect = np.array([[axes.bbox.x0, height], [axes.bbox.x1, height]])
     lines = _along(_pixels(axes, best)), _along(perfect)
     drawn = np.concatenate([_pixels(axes, points), *lines])
-    air = AIR * axes.figure.dpi / 72
+    from matplotlib.text import Text
+
+    dot = axes.figure.dpi / 72
     taken: list[Bbox] = []
-    for point in reversed(best):
-        for across, up in SIDES:
+    for point, own in zip(reversed(best), _pixels(axes, best)[::-1], strict=True):
+        others = _pixels(axes, [other for other in points if other != point])
+        for across, up in (*BESIDE, *APART):
+            apart = (across, up) in APART
             text = axes.annotate(
                 point.label, (point.n_coefficients, max(point.closeness, LOWEST)),
                 xytext=(AWAY * across, AWAY * up), textcoords="offset points", fontsize=TINY_SIZE,
                 ha="left" if across > 0 else "right", va="bottom" if up > 0 else "top",
+                arrowprops={**LEADER, "relpos": (across < 0, up < 0)} if apart else None,
             )  # fmt: skip
-            box = text.get_window_extent()
-            if _is_free(box.padded(air), axes.bbox, taken, drawn):
+            text.get_window_extent()  # places it
+            box = Text.get_window_extent(text)  # without the line
+            corner = box.corners()[2 * (across < 0) + (up < 0)]
+            leader = _along(np.array([own, corner]))[10 if apart else 199 :]
+            free = _is_free(box.padded(AIR * dot), axes.bbox, taken, drawn)
+            free &= not any(other.count_contains(leader) for other in taken)
+            if free and (apart or not box.padded(MORE_AIR * dot).count_contains(others)):
                 taken.append(box)
+                drawn = np.concatenate([drawn, leader])
                 break
             text.remove()
 

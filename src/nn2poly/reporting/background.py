@@ -25,7 +25,9 @@ def provenance(
 ) -> tuple[tuple[str, str], ...]:
     """List when and with what the report was made: pairs of a name and a text."""
     rows = measured.rows
-    given = f"{plural(rows.n_given, 'row')}, {plural(len(poly.inputs.columns), 'column')}"
+    given = f"{plural(rows.n_given, 'row')}, {plural(len(poly.inputs.columns), 'input')}"
+    wide = poly.n_features > len(poly.inputs.columns)
+    given += f" ({poly.n_features:,} features: factors written out)" if wide else ""
     left = rows.n_given - len(rows.X)
     given += f", {left:,} of the rows left out for a missing value" if left else ""
     coefficients = (region.polynomial.coefficients for region in poly.regions)
@@ -118,8 +120,9 @@ def limits(poly: Explicit, card: FidelityCard | None, has_network: bool) -> tupl
         )
     if poly.outputs.is_classifier:
         found.append(
-            "A change that flips a decision is the smallest of one input alone, others held. It is "
-            "exact for the formula; whether it can be made is for the reader to judge."
+            "A change that flips a decision is of one input alone, others held, or of two where "
+            "one does not do. It holds for the formula; whether it can be made is for the reader "
+            "to judge."
         )
     found.append(
         "Rows with a missing value were left out. Intervals and the promise hold for new rows from "

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from nn2poly.arguments import plural
 from nn2poly.cards import FidelityCard
 from nn2poly.reporting.contents import CardView, Figure
-from nn2poly.reporting.numerals import number, r_squared
+from nn2poly.reporting.numerals import number, prose, r_squared
 from nn2poly.tables import Table
-from nn2poly.verdicts import agreement_text, verdict_text
+from nn2poly.verdicts import agreement_text, verdict_sentences
 
 # Shares of the error below this are rounding (digits of a double, and some).
 NO_SHARE = 1e-9
@@ -31,6 +31,8 @@ _EXPLAINED = {
         "that brings.",
     ),
 }
+# Units that stand beside what they divide.
+_UNITS = {"/ sd": "RMSE / sd", "/ IQR": "95 % / IQR"}
 _LOG_ODDS = (
     "Errors are in log-odds, the scale on which terms add up: 0 is a probability of 50 %, and one "
     "more multiplies the odds by 2.7."
@@ -63,12 +65,12 @@ def card_views(here: FidelityCard | None, own: FidelityCard | None) -> tuple[Car
 
 
 def _view(heading: str, source: str, card: FidelityCard) -> CardView:
-    verdict = verdict_text(card.verdict, r2="R²")
+    verdict, *care = verdict_sentences(card.verdict, r2="R²")
     tables = [_explained(table) for table in card.tables()]
     if card.agreement is not None:
         first = tables[0]
         tables[0] = replace(first, note="\n".join(filter(None, [_LOG_ODDS, first.note])))
-    return CardView(heading, source, verdict, promise(card), tuple(tables))
+    return CardView(heading, source, verdict, " ".join(care), promise(card), tuple(tables))
 
 
 def promise(card: FidelityCard | None) -> str:
@@ -85,14 +87,28 @@ def promise(card: FidelityCard | None) -> str:
 
 
 def _explained(table: Table) -> Table:
-    """Give a table of a card the words of the page, and what is rounding as 0."""
+    """Give a table of a card the words of the page, what is rounding as 0, and no empty column."""
     note = table.note.replace("R2 ", "R² ")
     if table.title not in _EXPLAINED:
-        return replace(table, note=note)
+        return replace(_filled(table), note=note)
     title, head, meaning = _EXPLAINED[table.title]
     rows = tuple(tuple(_settled(value) for value in row) for row in table.rows)
     note = "\n".join(filter(None, [meaning, note]))
     return Table(title, head, rows, note=note)
+
+
+def _filled(table: Table) -> Table:
+    """Leave out columns that no row fills, and say once what all heads of labels begin with."""
+    kept = [
+        k
+        for k in range(len(table.columns))
+        if not table.rows or any(row[k] is not None for row in table.rows)
+    ]
+    head = [_UNITS.get(table.columns[k], table.columns[k]) for k in kept]
+    if head[0] == "true label":
+        head = ["true\u00a0↓ given\u00a0→", *(name.removeprefix("given ") for name in head[1:])]
+    rows = (tuple(prose(v) if isinstance(v, str) else v for v in row) for row in table.rows)
+    return replace(table, columns=tuple(head), rows=tuple(tuple(r[k] for k in kept) for r in rows))
 
 
 def _settled(value: object) -> object:

@@ -304,7 +304,7 @@ def _payload(
             "total": rows.n_given,
         },
         "r2": _r2(measured.card),
-        "views": scatter_views(*pair) if pair else [],
+        "views": scatter_views(*pair, whole=poly.outputs.is_classifier) if pair else [],
         "worst": worst,
     }
 

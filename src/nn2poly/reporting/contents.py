@@ -34,11 +34,15 @@ class FlipView:
 
 @dataclass(frozen=True)
 class CardView:
-    """A fidelity card laid out: where it was measured, its verdict, tables and guarantee."""
+    """A fidelity card laid out: where it was measured, its verdict, tables and guarantee.
+
+    ``care`` is what the verdict says to take care of, or "".
+    """
 
     heading: str
     source: str
     verdict: str
+    care: str
     guarantee: str
     tables: tuple[Table, ...]
 

@@ -131,8 +131,9 @@ def _factor(column: Column, places: list[int], rows: Rows) -> tuple[object, ...]
     usual = ", ".join(
         f"{column.levels[k]}\u00a0({100 * share[k]:.3g}\u00a0%)" for k in order if share[k] > 0
     )
-    kind = f"{len(places)} levels: {usual}{', …' if len(places) > MAX_LEVELS else ''}"
     distinct, blank = int((share > 0).sum()), (None,) * 4
+    here = f", {distinct} of them here" if distinct < len(places) else ""
+    kind = f"{len(places)} levels{here}: {usual}{', …' if distinct > MAX_LEVELS else ''}"
     return (column.name, kind, *blank, int(rows.missing[places[0]]), distinct)
 
 

@@ -13,7 +13,6 @@ from nn2poly.errors import NN2PolyError
 from nn2poly.formula.importance import Ranking
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.term_names import term_name
 from nn2poly.reporting.contents import ExportText, FormulaTerm, FormulaView
 from nn2poly.reporting.numerals import number
 from nn2poly.tables import Table
@@ -22,6 +21,7 @@ from nn2poly.tables import Table
 SHOWN_TERMS, N_TOP = 10, 25
 # Coefficients (terms × outputs) that the page holds as text: more is not read by anyone (taste).
 MAX_EXPORTED = 2_000
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DIGITS = "Python and SQL take raw values and keep every digit; LaTeX rounds, to be read."
 
 
@@ -54,7 +54,7 @@ def top_terms(poly: Polynomial, ranking: Ranking) -> Table:
     values = ("coefficient",) if poly.n_outputs == 1 else poly.output_names
     rows = tuple(
         (
-            term_name(poly.terms[i], poly.inputs.entry_names),
+            term_text(poly.terms[i], poly.inputs.entry_names),
             len(poly.terms[i]),
             *poly.coefficients[i],
         )
@@ -62,6 +62,19 @@ def top_terms(poly: Polynomial, ranking: Ranking) -> Table:
     )
     title = f"The {len(rows)} terms that move the outputs most, of {poly.n_terms:,}"
     return Table(title, ("term", "order", *values), rows)
+
+
+def term_text(term: Term, names: tuple[str, ...]) -> str:
+    """Write a term, powers raised.
+
+    Examples
+    --------
+    >>> term_text((0, 0, 1), ("age", "dose")), term_text((), ())
+    ('age² · dose', '1')
+    """
+    powers = ((names[i], term.count(i)) for i in dict.fromkeys(term))
+    raised = (name + (str(power).translate(_RAISED) if power > 1 else "") for name, power in powers)
+    return " · ".join(raised) or "1"
 
 
 def _formula_term(term: Term, value: float, names: tuple[str, ...]) -> FormulaTerm:

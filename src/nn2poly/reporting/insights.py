@@ -11,12 +11,13 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.subgroups import Subgroup, subgroups
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import OutsideRangeWarning
-from nn2poly.explain.counterfactuals import Flip, smallest_flips
+from nn2poly.explain.counterfactuals import Flip, smallest_flips, smallest_pairs
 from nn2poly.explain.findings import Findings
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.reporting.contents import FlipView
 from nn2poly.reporting.effectviews import Pairs
 from nn2poly.reporting.failures import Measured
+from nn2poly.reporting.numerals import prose
 from nn2poly.reporting.payload import shown_scale
 from nn2poly.tables import Table
 
@@ -70,7 +71,7 @@ def confusion_table(card: FidelityCard | None) -> Table | None:
     labels = None if card is None else card.labels
     if labels is None or not labels.counts:
         return None
-    head = ("network says", *(f"formula says {name}" for name in labels.classes))
+    head = ("network\u00a0↓ formula\u00a0→", *labels.classes)
     rows = tuple((name, *row) for name, row in zip(labels.classes, labels.counts, strict=True))
     return Table("Labels of network and formula", head, rows)
 
@@ -94,20 +95,24 @@ def subgroup_tables(
 def _subgroup_table(name: str, groups: tuple[Subgroup, ...]) -> Table:
     labels = groups[0].agreement is not None
     head = (name, "rows", "R2", *(("labels that agree",) if labels else ()))
-    unit = " (probability)" if labels else ""
-    head = (*head, f"95 % of rows within{unit}", "formula too high by, on average")
+    head = (*head, "95 % of rows within", "formula too high by, on average")
     rows = tuple(
         (
-            group.name,
+            prose(group.name),
             group.n_rows,
             None if np.isnan(group.r2) else group.r2,
             *((group.agreement,) if labels else ()),
-            group.within,
-            group.bias,
+            _points(group.within) if labels else group.within,
+            _points(group.bias) if labels else group.bias,
         )
         for group in groups
     )
     return Table("", head, rows)
+
+
+def _points(probability: float) -> float:
+    """Give a difference of probabilities in percentage points, to a hundredth."""
+    return round(100.0 * probability, 2)
 
 
 def flip_views(poly: Explicit, measured: Measured) -> tuple[FlipView, ...]:
@@ -122,7 +127,7 @@ def flip_views(poly: Explicit, measured: Measured) -> tuple[FlipView, ...]:
     X = measured.rows.X[places]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutsideRangeWarning)
-        found = smallest_flips(poly, X, measured.rows.X)
+        found = _smallest(poly, X, measured.rows.X)
     labels = poly.outputs.labels(measured.guess[places])
     share = _label_shares(poly, measured.guess[places])
     own = labels if measured.truth is None else poly.outputs.labels(measured.truth[places])
@@ -132,19 +137,33 @@ def flip_views(poly: Explicit, measured: Measured) -> tuple[FlipView, ...]:
             label=str(labels[i]),
             share=float(share[i]),
             network="" if measured.truth is None else str(own[i]),
-            changes=tuple(_change(flip, poly, measured) for flip in found[i][:N_CHANGES]),
+            changes=tuple(_change(flips, poly, measured) for flips in found[i]),
         )
         for i, place in enumerate(places.tolist())
     )
 
 
-def _change(flip: Flip, poly: Explicit, measured: Measured) -> tuple[str, str, float, str]:
-    text = f"{flip.column}: {flip.before} → {flip.after}"
-    said = ""
+def _smallest(poly: Explicit, X: FloatArray, usual: FloatArray) -> list[list[tuple[Flip, ...]]]:
+    """Give for every row its smallest changes of one column, or where none flips it of two."""
+    alone = smallest_flips(poly, X, usual)
+    stuck = [i for i, flips in enumerate(alone) if not flips]
+    pairs = dict(zip(stuck, smallest_pairs(poly, X[stuck], usual), strict=True)) if stuck else {}
+    return [
+        [(flip,) for flip in flips[:N_CHANGES]] or [two for two in (pairs[i],) if two]
+        for i, flips in enumerate(alone)
+    ]
+
+
+def _change(
+    flips: tuple[Flip, ...], poly: Explicit, measured: Measured
+) -> tuple[str, str, float, str]:
+    """Tell of one change, or of two that follow each other."""
+    text = ", and ".join(f"{flip.column}: {flip.before} → {flip.after}" for flip in flips)
+    last, said = flips[-1], ""
     if measured.network is not None:
-        raw = measured.network.predict(np.array([flip.row])).reshape(1, -1)
+        raw = measured.network.predict(np.array([last.row])).reshape(1, -1)
         said = str(poly.outputs.labels(raw)[0])
-    return text, str(flip.label), flip.distance, said
+    return text, str(last.label), sum(flip.distance for flip in flips), said
 
 
 def _label_shares(poly: Explicit, guess: FloatArray) -> FloatArray:

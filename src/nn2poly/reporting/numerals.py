@@ -54,15 +54,19 @@ def rule_text(rule: str) -> str:
 
 
 def prose(text: str) -> str:
-    r"""Write a sentence for a page: true minus signs, and no number parted from its %, R² or ….
+    r"""Write a sentence for a page: true signs, and no number parted from its %, R², … or sign.
 
     Examples
     --------
     >>> prose("R² 0.99 on 95 % of rows; 'a-1' outside -1 … 3").replace("\u00a0", "~")
     "R²~0.99 on 95~% of rows; 'a-1' outside −1~…~3"
+    >>> prose("Take care where age <= 20").replace("\u00a0", "~")
+    'Take care where age ≤~20'
     """
     kept = text.replace(" %", "\u00a0%").replace("R² ", "R²\u00a0").replace(" … ", "\u00a0…\u00a0")
-    return re.sub(r"(?<![^ (])-(?=[\d.])", "−", kept)
+    kept = re.sub(r"(?<![^ (])-(?=[\d.])", "−", kept)
+    kept = kept.replace(" <= ", " ≤ ").replace(" >= ", " ≥ ")
+    return re.sub(r" ([<>≤≥]) (?=[−\d.])", " \\1\u00a0", kept)
 
 
 def r_squared(value: float | None) -> str:
@@ -86,14 +90,34 @@ def r_squared(value: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage; what is not 0 or 1 is not said to be.
+    r"""Write a share as a percentage; what is not 0 or 1 is not said to be.
 
     Examples
     --------
-    >>> percent(0.99996), percent(0.5), percent(0.0123), percent(6.69e-8), percent(0.0)
-    ('99.99 %', '50 %', '1.23 %', '< 0.01 %', '0 %')
+    >>> shares = 0.99996, 0.5, 0.0123, 6.69e-8, 0.0
+    >>> [percent(share).replace("\u00a0", " ") for share in shares]
+    ['99.99 %', '50 %', '1.23 %', '< 0.01 %', '0 %']
     """
     if 0 < share < 1e-4:
-        return "< 0.01 %"
+        return "<\u00a00.01\u00a0%"
     shown = math.floor(share * 10_000 + 1e-9) / 100 if share > 0.99 else round(100 * share, 2)
-    return f"{shown:.2f}".rstrip("0").rstrip(".") + " %"
+    return f"{shown:.2f}".rstrip("0").rstrip(".") + "\u00a0%"
+
+
+def share(value: object, *, down: bool = True) -> str:
+    r"""Write a share of a table, one digit behind the point; n/a for what is none.
+
+    What is a promise is rounded down; parts of a whole are not.
+
+    Examples
+    --------
+    >>> [share(value).replace("\u00a0", " ") for value in (0.95984, 1.0, 0.8, None)]
+    ['95.9 %', '100 %', '80.0 %', 'n/a']
+    >>> share(0.7546, down=False).replace("\u00a0", " ")
+    '75.5 %'
+    """
+    if not isinstance(value, Real) or math.isnan(float(value)):
+        return "n/a"
+    # The small term undoes the rounding of numbers such as 0.29 * 100.
+    shown = math.floor(1000 * float(value) + (1e-9 if down else 0.5)) / 10
+    return ("100" if shown == 100 else f"{shown:.1f}") + "\u00a0%"

@@ -14,11 +14,10 @@ from nn2poly.formula.importance import MAX_ROWS, Ranking, ranking
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.protocol import Region
 from nn2poly.formula.region_tree import Leaf, Tree, condition_text, question
-from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import Inputs
 from nn2poly.plots.units import thin
 from nn2poly.reporting.contents import RegionView, TreeView
-from nn2poly.reporting.formulas import formula_views
+from nn2poly.reporting.formulas import formula_views, term_text
 from nn2poly.reporting.numerals import rule_text
 from nn2poly.reporting.payload import packed, polynomial_payload
 from nn2poly.tables import Table
@@ -121,7 +120,7 @@ def top_region_terms(parts: list[Part]) -> Table:
     values = ("coefficient",) if first.n_outputs == 1 else first.output_names
     rows = tuple(
         (
-            term_name(poly.terms[i], poly.feature_names),
+            term_text(poly.terms[i], poly.feature_names),
             part.region.number,
             len(poly.terms[i]),
             *poly.coefficients[i],

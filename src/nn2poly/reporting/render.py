@@ -11,7 +11,7 @@ from typing import Any
 
 from nn2poly.errors import require
 from nn2poly.reporting.contents import Contents
-from nn2poly.reporting.numerals import number, percent, prose, r_squared
+from nn2poly.reporting.numerals import number, percent, prose, r_squared, share
 from nn2poly.reporting.payload import to_script
 
 # In this order, inside one function.
@@ -53,7 +53,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "percent": percent, "r_squared": r_squared}
-    environment.filters |= {"breakable": breakable, "prose": prose}
+    environment.filters |= {"breakable": breakable, "prose": prose, "share": share}
     return environment
 
 

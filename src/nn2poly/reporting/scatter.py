@@ -16,7 +16,9 @@ TAIL, REACH, WIDER, MARGIN = 0.02, 0.5, 1.5, 0.04
 MIN_VALUES = 20
 
 
-def scatter_views(truth: FloatArray, guess: FloatArray) -> list[dict[str, Any]]:
+def scatter_views(
+    truth: FloatArray, guess: FloatArray, *, whole: bool = False
+) -> list[dict[str, Any]]:
     """Give for every output the ends of both axes, and how many rows they leave out.
 
     One row far off would press all others into a dot. The view is that of the bulk, unless all
@@ -25,7 +27,10 @@ def scatter_views(truth: FloatArray, guess: FloatArray) -> list[dict[str, Any]]:
     Parameters
     ----------
     truth, guess
-        Arrays (n, k): raw outputs of network and polynomial.
+        Arrays (n, k): what network and polynomial give, on the scale that is shown.
+    whole
+        True to show every row: probabilities have ends, and of a rare class the few high ones are
+        what matters.
 
     Examples
     --------
@@ -35,17 +40,17 @@ def scatter_views(truth: FloatArray, guess: FloatArray) -> list[dict[str, Any]]:
     >>> scatter_views(y, y)
     [{'all': [-0.04, 1.04], 'bulk': [-0.04, 1.04], 'outside': 0}]
     """
-    return [_view(np.stack(pair)) for pair in zip(truth.T, guess.T, strict=True)]
+    return [_view(np.stack(pair), whole) for pair in zip(truth.T, guess.T, strict=True)]
 
 
-def _view(pair: FloatArray) -> dict[str, Any]:
+def _view(pair: FloatArray, whole: bool) -> dict[str, Any]:
     # A target behind a link may be infinite; such rows cannot be drawn.
     pair = pair[:, np.isfinite(pair).all(axis=0)]
     if not pair.size:
         return {"all": [-1.0, 1.0], "bulk": [-1.0, 1.0], "outside": 0}
     least, most = float(pair.min()), float(pair.max())
     low, high = _bulk(np.sort(pair, axis=None))
-    if high <= low or most - least <= WIDER * (high - low):
+    if whole or high <= low or most - least <= WIDER * (high - low):
         low, high = least, most
     outside = ((pair < low) | (pair > high)).any(axis=0)
     return {

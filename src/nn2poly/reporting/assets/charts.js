@@ -39,7 +39,7 @@ const charts = (() => {
     chart.busy = true;
     chart.box.setAttribute("aria-label", summary);
     const text = byId(id.replace("chart-", "caption-"));
-    if (text && caption) text.textContent = caption;
+    if (text && caption) text.textContent = caption.replace(/ %/g, "\u00a0%");
     const width = widthOf(chart.box);
     Plotly.react(chart.box, traces, layoutOf(chart.box, { ...layout, width }), options).then(() => {
       chart.busy = false;
@@ -100,7 +100,14 @@ const charts = (() => {
   // Letters that a label may have.
   const room = (box) => (widthOf(box) < 520 ? 18 : 40);
   const title = (text, box, share = 0.8) => ({ text: plain(shortened(text, Math.max(12, Math.floor((share * widthOf(box)) / 8)))) });
-  return { add, refresh, room, title, width: widthOf };
+  // A legend above a small chart: as many columns as its names leave room for, and its height.
+  const legend = (box, names) => {
+    const text = 6 * Math.max(...names.map((name) => name.length));
+    const columns = Math.min(names.length, Math.max(1, Math.floor((widthOf(box) - 40) / (40 + text))));
+    const settings = { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 10 }, entrywidth: 0.99 / columns, entrywidthmode: "fraction" };
+    return { settings, height: 12 + 19 * Math.ceil(names.length / columns) };
+  };
+  return { add, refresh, room, title, legend, width: widthOf };
 })();
 
 const rows = {

@@ -96,8 +96,8 @@ function switchControl(control, id, changed) {
 }
 
 function levelsControl(control, id, changed) {
-  const choice = element("select", { id });
-  control.levels.forEach((level, i) => choice.append(element("option", { value: i }, `${level} (${formatted(100 * control.shares[i], 3)} % of rows)`)));
+  const choice = element("select", { id, title: "in brackets, the share of rows" });
+  control.levels.forEach((level, i) => choice.append(element("option", { value: i }, `${level} (${formatted(100 * control.shares[i], 3)} %)`)));
   const node = element("div", { class: "control" },
     element("div", { class: "control-head" }, element("label", { for: id }, ...breakable(control.name)), choice));
   choice.addEventListener("change", () => {

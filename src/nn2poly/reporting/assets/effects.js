@@ -72,7 +72,10 @@ const effects = (() => {
   function factor(box, control, averages) {
     const c = theme.colours();
     const mean = means[state.output];
-    const bars = control.levels.map((level, i) => ({ level, y: averages[i], share: control.shares[i] }));
+    // A level that no row has says nothing of these rows.
+    const all = control.levels.map((level, i) => ({ level, y: averages[i], share: control.shares[i] }));
+    const bars = all.filter((bar) => bar.share > 0);
+    const left = all.length - bars.length;
     bars.sort((a, b) => a.y - b.y);
     const at = bars.map((_, i) => i);
     const share = (bar) => `${formatted(100 * bar.share, 2)} %`;
@@ -90,7 +93,7 @@ const effects = (() => {
         xaxis: { title: charts.title(`average ${shownName()}`, box), zeroline: false, nticks: 7, ...shownAxis() },
         yaxis: { tickvals: at, ticktext: bars.map((b) => `${plain(shortened(b.level, charts.room(box)))}${narrow ? "" : ` (${share(b)})`}`), showgrid: false, zeroline: false, range: [-0.6, bars.length - 0.4] },
       },
-      caption: `${control.name}: average ${shownName()} over the rows with exactly that level on, all other inputs as they are${narrow ? ". " : "; "}${narrow ? "" : "in brackets, the share of rows that have it. "}The line is the average of the rows as they are, ${shownText(mean)}.`,
+      caption: `${control.name}: average ${shownName()} over the rows with exactly that level on, all other inputs as they are${narrow ? ". " : "; "}${narrow ? "" : "in brackets, the share of rows that have it. "}The line is the average of the rows as they are, ${shownText(mean)}.${left ? ` Left out: ${left} ${left === 1 ? "level" : "levels"} that no row has.` : ""}`,
       summary: `Bar chart of the average ${shownName()} for the ${bars.length} levels of ${control.name}: from ${shownText(least.y)} with ${least.level} to ${shownText(most.y)} with ${most.level}.`,
     };
   }

@@ -24,30 +24,29 @@
   // All outputs in one chart: a line each, or with levels a mark each.
   function together(box, number) {
     const control = data.controls[number];
+    const levels = control.kind === "levels";
+    const seen = levels ? control.levels.map((_, i) => i).filter((i) => control.shares[i] > 0) : [];
     const c = theme.colours();
     const palette = [c.positive, c.negative, c.accent, c.faint, c.ink];
     const shapes = ["circle", "square", "diamond", "cross", "triangle-up", "star", "x"];
     const dashes = ["solid", "dash", "dot", "dashdot"];
     const traces = Array.from({ length: nOutputs }, (_, k) => {
       const { x, y, jumps } = effects.average(number, k);
-      const [name, colour] = [plain(shortened(polynomial.outputs[k], 20)), palette[k % palette.length]];
-      if (control.kind === "levels") return { x: y, y: control.levels.map((_, i) => i), mode: "markers", name, marker: { color: colour, symbol: shapes[k % shapes.length], size: 7 } };
+      const [name, colour] = [plain(shortened(polynomial.outputs[k], 15)), palette[k % palette.length]];
+      if (levels) return { x: seen.map((i) => y[i]), y: seen.map((_, i) => i), mode: "markers", name, marker: { color: colour, symbol: shapes[k % shapes.length], size: 7 } };
       const n = control.kind === "number" ? y.length - 2 : y.length;
       const cut = (values) => values.slice(0, n).flatMap((value, i) => (jumps.includes(i) ? [null, value] : [value]));
       return { x: cut(x), y: cut(y), mode: "lines", name, line: { color: colour, width: 1.8, dash: dashes[Math.floor(k / 2) % dashes.length] } };
     });
-    const legend = { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 10 } };
-    const names = { tickvals: control.kind === "levels" ? control.levels.map((_, i) => i) : undefined, ticktext: control.kind === "levels" ? control.levels.map((level) => plain(shortened(level, 14))) : undefined };
+    const names = { tickvals: seen.map((_, i) => i), ticktext: seen.map((i) => plain(shortened(control.levels[i], 14))) };
     const axis = { zeroline: false, ...shownAxis() };
-    const levels = control.kind === "levels";
-    // Two names fit on a line of the legend.
-    const key = 8 + 17 * Math.ceil(nOutputs / 2);
+    const legend = charts.legend(box, traces.map((trace) => trace.name));
     return {
       traces,
       layout: {
-        height: (levels ? 90 + 13 * control.levels.length : 220) + key, showlegend: true, legend, margin: { l: 12, r: 12, t: key, b: 36 },
+        height: (levels ? 60 + 16 * Math.max(3, seen.length) : 190) + legend.height, showlegend: true, legend: legend.settings, margin: { l: 12, r: 12, t: legend.height, b: 36 },
         xaxis: levels ? axis : { title: charts.title(control.name, box), zeroline: false },
-        yaxis: levels ? { ...names, zeroline: false } : axis,
+        yaxis: levels ? { ...names, zeroline: false, range: [-0.7, seen.length - 0.3] } : axis,
       },
       caption: `${control.name}: average of every output.`,
       summary: `Averages of ${nOutputs} outputs over ${control.name}.`,

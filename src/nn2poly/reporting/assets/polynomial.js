@@ -59,10 +59,11 @@ const polynomial = (() => {
       return powers;
     }
 
-    // As Polynomial.term_names spells it.
+    // As Polynomial.term_names spells it, powers raised.
+    const raised = (power) => (power > 1 ? Array.from(String(power), (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("") : "");
     function name(place) {
       if (!orders[place]) return "1";
-      return Array.from(factors(place), ([j, power]) => (power > 1 ? `${source.entries[j]}^${power}` : source.entries[j])).join(" · ");
+      return Array.from(factors(place), ([j, power]) => `${source.entries[j]}${raised(power)}`).join(" · ");
     }
 
     // Every term's value at x, one product each.

@@ -123,7 +123,9 @@ const columnSurface = (() => {
       return { name: player.name, edges: null, cells };
     }
     const cells = control.levels.map((label, i) => ({ label, share: control.shares[i], values: control.features.map((_, k) => (k === i ? control.high[k] : control.low[k])) }));
-    return { name: player.name, edges: null, cells };
+    // A level that no row has says nothing of these rows.
+    const seen = cells.filter((cell) => cell.share > 0);
+    return { name: player.name, edges: null, cells: seen.length ? seen : cells };
   }
 
   const typicalRow = doubles(data.typical);
@@ -186,7 +188,7 @@ const columnSurface = (() => {
     const edges = edgesOf(axis);
     const own = { title: charts.title(axis.name, box, share), showgrid: false, zeroline: false, range: [edges[0], edges[edges.length - 1]] };
     if (axis.edges) return own;
-    const length = charts.width(box) < 520 ? 10 : 18;
+    const length = charts.width(box) < 520 ? 16 : 18;
     return { ...own, tickvals: axis.cells.map((_, i) => i), ticktext: axis.cells.map((cell) => plain(shortened(cell.label, length))) };
   }
 
@@ -213,7 +215,7 @@ const columnSurface = (() => {
         { ...outline(found, x, y), mode: "lines", line: { color: c.ink, width: 1.5 }, hoverinfo: "skip" },
       ],
       layout: {
-        height: Math.min(520, Math.max(box.dataset.paper ? 260 : 300, charts.width(box))), xaxis: scaleOf(across, box, 0.7), yaxis: scaleOf(up, box, 0.5),
+        height: Math.max(90 + (up.edges ? 0 : 14 * up.cells.length), Math.min(520, Math.max(box.dataset.paper ? 260 : 300, charts.width(box)))), xaxis: scaleOf(across, box, 0.7), yaxis: scaleOf(up, box, 0.5),
         annotations: (polynomial.rules ? marks : []).map((m) => ({ x: m.x, y: m.y, text: String(m.region), showarrow: false, bgcolor: c.paper, borderpad: 2, opacity: 0.85, font: { size: 12, color: c.ink } })),
       },
       caption: `${shownName()} over ${across.name} and ${up.name}, ${held}. ${bordersText(marks)}${numbers ? "Dots are rows." : ""}`,
@@ -232,18 +234,22 @@ const columnSurface = (() => {
       const found = evaluateAlong(players, number, level);
       const at = number.cells.map((cell) => cell.values[0]);
       const cut = (values) => values.flatMap((value, k) => (k && found[k].region !== found[k - 1].region ? [null, value] : [value]));
-      const name = `${plain(shortened(levels.name, 18))} = ${plain(shortened(level.label, 18))}`;
+      // On paper the caption names the column of words.
+      const short = box.dataset.paper && Number.isNaN(Number(level.label.replace("−", "-")));
+      const name = `${short ? "" : `${plain(shortened(levels.name, 18))} = `}${plain(shortened(level.label, 18))}`;
       return {
         x: cut(at), y: cut(found.map((f) => f.value)), mode: "lines", name, hoverinfo: "text",
         line: { color: palette[i % palette.length], width: 2.2, dash: dashes[Math.floor(i / 2) % dashes.length] },
         text: cut(at.map((v, k) => `${name}<br>${formatted(v)}: ${shownText(found[k].value)}${named(found[k].region)}`)),
       };
     });
+    const paper = box.dataset.paper && charts.legend(box, traces.map((trace) => trace.name));
+    const legend = paper ? paper.settings : { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 };
     const more = levels.cells.length > shown.length ? ` The ${shown.length} most frequent levels of ${levels.cells.length}.` : "";
     return {
       traces,
       layout: {
-        height: (box.dataset.paper ? 220 : 400) + (charts.width(box) < 520 ? 20 : 10) * shown.length, showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, margin: { l: 12, r: 12, t: 36, b: 40 },
+        height: paper ? 200 + paper.height : 400 + (charts.width(box) < 520 ? 20 : 10) * shown.length, showlegend: true, legend, margin: { l: 12, r: 12, t: paper ? paper.height : 36, b: 40 },
         xaxis: { title: charts.title(number.name, box), zeroline: false }, yaxis: { title: charts.title(shownName(), box, 0.35), zeroline: false, ...shownAxis() },
       },
       caption: `${shownName()} over ${number.name}, by ${levels.name}, ${held}.${polynomial.rules ? " Lines are broken where regions meet." : ""}${more}`,

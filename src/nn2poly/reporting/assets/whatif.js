@@ -1,7 +1,7 @@
 // The what-if panel: inputs on one side, prediction and contributions on the other.
 
 (() => {
-  const FIRST = 12;
+  const FIRST = data.controls.length > 15 ? 12 : 15; // a button that shows one more is a nuisance
   const BARS = 10;
   const low = doubles(data.low);
   const high = doubles(data.high);
