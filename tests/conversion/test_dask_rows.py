@@ -157,8 +157,9 @@ def test_an_array_of_three_dimensions_is_refused(network):
         n2p.convert(network, 2, data=dask.array.zeros((4, 3, 2)))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster():
+    """Start two workers, anew for every test: one that was killed may come back late."""
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with (
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}),
@@ -192,17 +193,12 @@ def test_a_worker_that_is_killed_changes_nothing(monkeypatch, cluster, network, 
     assert victims[0] not in survivors
 
 
-def slowly(part):
-    """Give a part after a moment, so that a pass over all of them takes a while."""
-    time.sleep(0.03)
-    return part
-
-
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_no_region(monkeypatch, cluster, network, frame):
     """It dies while the rows come that the tree grows on and the leaves are fitted to."""
     expected = n2p.convert(network, 2, data=frame, regions=8)
     assert len(expected.regions) > 4
+    cluster.wait_for_workers(2, timeout=60)
     victim = next(iter(cluster.run(os.getpid).values()))
     gather, killed = splitting.gather_rows, []
 
@@ -216,6 +212,11 @@ def test_a_worker_that_is_killed_changes_no_region(monkeypatch, cluster, network
         rows = gather(sample, most)
         assert killed, "the pass was over before the worker died"
         return rows
+
+    def slowly(part):
+        """Take a moment for each part. Workers get this by value: they have no tests to import."""
+        time.sleep(0.03)
+        return part
 
     monkeypatch.setattr(splitting, "gather_rows", gather_and_kill)
     X = dask.array.from_array(frame.to_numpy(), chunks=(100, 3)).map_blocks(slowly)

@@ -102,11 +102,23 @@ class Trial:
         return [np.array(places, dtype=np.intp) for places in found]
 
 
+def crossed_error(
+    inputs: Inputs, rows: FitRows, truth: FloatArray, powers: tuple[int, ...]
+) -> float:
+    """Give the mean error of trials that judge each fold in turn: few rows say little in one."""
+    folds = np.unique(rows.fold).tolist()
+    return float(np.mean([start_trial(inputs, rows, truth, powers, f).error for f in folds]))
+
+
 def start_trial(
-    inputs: Inputs, rows: FitRows, truth: FloatArray, powers: tuple[int, ...] = POWERS
+    inputs: Inputs,
+    rows: FitRows,
+    truth: FloatArray,
+    powers: tuple[int, ...] = POWERS,
+    fold: int | None = None,
 ) -> Trial:
-    """Regress the network's outputs (n, k) on inputs with bounds; the first fold is judged."""
-    judged = rows.fold == rows.fold.min()
+    """Regress the network's outputs (n, k) on inputs with bounds; a fold, the first, is judged."""
+    judged = rows.fold == (rows.fold.min() if fold is None else fold)
     order = np.argsort(judged, kind="stable")
     rows, truth = rows.some(order), truth[order]
     n_fit = int(np.count_nonzero(~judged))
