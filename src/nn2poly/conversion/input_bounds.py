@@ -38,7 +38,7 @@ TRIAL_ROWS = 5_000
 # Another cut must lower the error on the rows kept for choices by so much of it: of one column,
 # and of all columns together (taste). And the mean error of all folds, where rows are few: 400 rows
 # of Cauchy, t and lognormal columns gain .2 to .7 of R² at order 3 by a tight cut, ISLP's College
-# .05 by none (ReLU and tanh, seeds 0 to 2); by .05 Boston is cut on one of three seeds, for nothing.
+# .05 by none (ReLU and tanh, seeds 0 to 2); by .05 Boston is cut on one seed of three, in vain.
 GAIN, GAIN_OF_ALL, GAIN_OF_FEW = 0.02, 0.05, 0.1
 # Rows below which nothing is tried: numbers keep about their range.
 TOO_FEW = 100
