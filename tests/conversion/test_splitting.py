@@ -207,8 +207,15 @@ def test_small_tables_lose_nothing_by_more_regions(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("activation", ["relu", "tanh"])
-@pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer, load_wine])
+@pytest.mark.parametrize(
+    ("load", "activation"),
+    [
+        (load_diabetes, "relu"),
+        (load_diabetes, "tanh"),
+        (load_breast_cancer, "relu"),
+        (load_wine, "tanh"),
+    ],
+)
 def test_small_real_tables_lose_nothing_by_more_regions(load, activation):
     X, y = load(return_X_y=True)
     X, order = (X - X.mean(axis=0)) / X.std(axis=0), np.random.default_rng(0).permutation(len(X))
