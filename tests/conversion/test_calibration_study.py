@@ -30,8 +30,9 @@ def studies():
 
 @pytest.fixture(scope="module")
 def results(studies):
-    """Measure every data set scaled to [-1, 1], and standardised Friedman-1."""
-    kinds = [("[-1, 1]", data) for data in studies.DATA_SETS] + [("standard", "friedman")]
+    """Measure all data sets but wine scaled to [-1, 1], and standardised Friedman-1."""
+    some = [data for data in studies.DATA_SETS if data != "wine"]  # 560 terms of 133 rows: slow
+    kinds = [("[-1, 1]", data) for data in some] + [("standard", "friedman")]
     cases = [studies.Case(*kind, seed) for kind in kinds for seed in SEEDS]
     return studies.measure_all(cases, studies.Plan(orders=(1, 2, 3), plain=(3,), best=()))
 
