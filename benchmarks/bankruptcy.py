@@ -8,7 +8,8 @@ bulk of a wild column within some hundredths of 0. They feed a tanh network 32-1
 paper's constraint (the l1 norm of every neuron at most 1, which a Taylor polynomial needs) or
 free of it. As many analysts cut their ratios at the 1 % and 99 % quantiles first, the same is done
 with those. Network and polynomial give a label at the threshold where the network's sensitivity +
-specificity is largest on the training rows (Youden). Everything is judged on new companies.
+specificity is largest on the training rows (Youden); conversions are told. Everything is judged on
+new companies.
 
 The line "network, inputs held" is the network itself behind the bounds that the polynomial has:
 what is lost there no polynomial of these bounds can have.
@@ -23,11 +24,12 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import torch
+from scipy.special import expit
 from sklearn.metrics import roc_auc_score, roc_curve
 from torch import nn
 
@@ -122,8 +124,10 @@ def youden(truth: FloatArray, score: FloatArray) -> float:
     return float(thresholds[np.argmax(true - false)])
 
 
-def list_ways(network: n2p.Network, X: FloatArray) -> Ways:
-    """List what is compared."""
+def list_ways(network: n2p.Network, X: FloatArray, threshold: float) -> Ways:
+    """List what is compared; those with data are told the threshold, a logit."""
+    declared = network.outputs.declared(threshold=float(expit(threshold)))
+    network = replace(network, outputs=declared)
     return {
         "Taylor, order 1": lambda: n2p.convert(network, 1),
         "Taylor, order 2": lambda: n2p.convert(network, 2),
@@ -163,7 +167,7 @@ def measure(seed: int, *, constrained: bool, cutting: bool, n_rows: int = ROWS) 
         return Result(way, same, mean_r2(truth[:, None], guess[:, None]), auc, n_terms, seconds)
 
     results = [judge("network", truth)]
-    for way, make in list_ways(network, train.X).items():
+    for way, make in list_ways(network, train.X, threshold).items():
         begin = time.perf_counter()
         poly = make()
         seconds = time.perf_counter() - begin

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from nn2poly.network.network import Layer, Network
 
@@ -14,6 +15,39 @@ settings.register_profile("nn2poly", derandomize=True, deadline=None)
 # Of `make test-quick`: a fifth of the examples.
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=20)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "nn2poly"))
+
+# Folders whose modules share dear fixtures: one worker takes all of each, and makes these once.
+TOGETHER = ("tests/paper", "tests/reporting")
+# What takes minutes comes first: at the end one worker would be left alone with it.
+FIRST = ("tests/reporting", "tests/test_docs", "tests/paper", "tests/test_tutorials")
+
+
+class FoldersTogether(LoadScopeScheduling):
+    """Whole modules to one worker, as `--dist=loadscope` does, and whole folders of `TOGETHER`."""
+
+    def __init__(self, config, log):
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid):
+        folder = nodeid.partition("::")[0].rpartition("/")[0]
+        return folder if folder in TOGETHER else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Take the scheduler above."""
+    return FoldersTogether(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    """Put the tests of `FIRST` first, in its order; the others stay as they are."""
+    places = {
+        id(item): place
+        for item in items
+        for place, name in enumerate(FIRST)
+        if item.nodeid.startswith(name)
+    }
+    items.sort(key=lambda item: places.get(id(item), len(FIRST)))
 
 
 @pytest.fixture(scope="session")

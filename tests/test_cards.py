@@ -306,6 +306,11 @@ def test_without_an_error_no_layer_has_a_share():
     assert n2p.convert(network, 2, data=uniform(50)).card.per_layer == (0.0, 0.0)
 
 
+@pytest.fixture(scope="module")
+def plain_card(make_network):
+    return next(iter(CARDS.values()))(make_network).to_dict()
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -326,11 +331,10 @@ def test_without_an_error_no_layer_has_a_share():
     ],
     ids=str,
 )
-def test_a_card_with_a_foreign_part_is_refused(make_network, field, value):
-    data = next(iter(CARDS.values()))(make_network).to_dict()
-    assert FidelityCard.from_dict(data)
+def test_a_card_with_a_foreign_part_is_refused(plain_card, field, value):
+    assert FidelityCard.from_dict(plain_card)
     with pytest.raises(ValueError, match=r"\w"):
-        FidelityCard.from_dict({**data, field: value})
+        FidelityCard.from_dict({**plain_card, field: value})
 
 
 def test_no_r2_below_one_is_printed_as_one_anywhere_on_a_card():

@@ -96,6 +96,7 @@ def imports_of(path):
                 yield full if is_module else module
 
 
+@cache
 def doors():
     """Collect (module, room, imported room) of every import inside the two packages."""
     return [
@@ -315,10 +316,10 @@ MAY_UNPICKLE = {"nn2poly.conversion.many": {"joblib"}, "nn2poly_paper.work": {"j
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
 
 
+@cache
 def calls_of(path):
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Call):
-            yield node, ast.unparse(node.func)
+    calls = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
+    return [(call, ast.unparse(call.func)) for call in calls]
 
 
 def required_by(path):

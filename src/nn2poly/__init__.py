@@ -11,11 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nn2poly.assess.fidelity import fidelity
-from nn2poly.conversion.convert import convert, polynomial_network
-from nn2poly.conversion.frontier import frontier
-from nn2poly.conversion.many import convert_many
-from nn2poly.conversion.polynomial_network import PolynomialNetwork
-from nn2poly.conversion.sparsity import sparse_path
 from nn2poly.errors import NN2PolyError, TooManyTermsError
 from nn2poly.formula.from_r import from_r
 from nn2poly.formula.loading import load
@@ -26,6 +21,11 @@ from nn2poly.network.readers import read_network, register_reader
 
 if TYPE_CHECKING:
     from nn2poly import explain, export, plots
+    from nn2poly.conversion.convert import convert, polynomial_network
+    from nn2poly.conversion.frontier import frontier
+    from nn2poly.conversion.many import convert_many
+    from nn2poly.conversion.polynomial_network import PolynomialNetwork
+    from nn2poly.conversion.sparsity import sparse_path
     from nn2poly.estimators import PolynomialClassifier, PolynomialRegressor
     from nn2poly.reporting import report
 
@@ -56,14 +56,16 @@ __all__ = [
     "sparse_path",
 ]
 
-# These are imported when they are first asked for: importing the package stays quick.
+# These are imported when they are first asked for, as are the rooms that bear the name of what is
+# asked for: importing the package stays quick.
 _LATER = {
-    "PolynomialClassifier": "nn2poly.estimators",
-    "PolynomialRegressor": "nn2poly.estimators",
-    "explain": "nn2poly.explain",
-    "export": "nn2poly.export",
-    "plots": "nn2poly.plots",
+    **dict.fromkeys(("PolynomialClassifier", "PolynomialRegressor"), "nn2poly.estimators"),
+    "PolynomialNetwork": "nn2poly.conversion.polynomial_network",
+    **dict.fromkeys(("convert", "polynomial_network"), "nn2poly.conversion.convert"),
+    "convert_many": "nn2poly.conversion.many",
+    "frontier": "nn2poly.conversion.frontier",
     "report": "nn2poly.reporting",
+    "sparse_path": "nn2poly.conversion.sparsity",
 }
 
 
@@ -72,7 +74,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in __all__:
         raise AttributeError(f"module 'nn2poly' has no attribute {name!r}")
-    module = import_module(_LATER[name])
+    module = import_module(_LATER.get(name, f"nn2poly.{name}"))
     return getattr(module, name, module)

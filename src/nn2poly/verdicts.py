@@ -55,7 +55,8 @@ class Observed:
         if self.measure == "R2":
             shown = [f"{r2} {r2_text(value)}" for value in (self.network, self.formula)]
         else:
-            shown = [f"{agreement_text(v)} of labels right" for v in (self.network, self.formula)]
+            network, formula = agreement_text(self.network), agreement_text(self.formula)
+            shown = [f"{network} of labels right", formula]
         return f"Against what was observed the network reaches {shown[0]}, this formula {shown[1]}"
 
 
@@ -532,8 +533,8 @@ def _outside(verdict: Verdict) -> str:
 def _mixed(verdict: Verdict, r2: str) -> str:
     if found := verdict.reason(Mixed):
         return (
-            f"On rows whose columns are mixed, where Shapley values, partial dependence, H and "
-            f"Sobol' indices look, {r2} is {r2_text(found.r2)}."
+            f"On rows whose columns are mixed, as Shapley values, partial dependence, H and "
+            f"Sobol' indices mix them, {r2} is {r2_text(found.r2)}."
         )
     return ""
 

@@ -87,7 +87,7 @@ def test_a_formula_that_only_fits_rows_as_they_are_is_found_out():
     assert card.r2 > 0.9
     assert card.r2_mixed < 0.3
     assert card.verdict.reason(Mixed) == Mixed(card.r2_mixed)
-    assert "On rows whose columns are mixed, where Shapley values" in str(card.verdict)
+    assert "On rows whose columns are mixed, as Shapley values" in str(card.verdict)
     assert f"On rows whose columns are mixed: R2 {r2_text(card.r2_mixed)}." in str(card.tables()[0])
 
 

@@ -69,7 +69,7 @@ def assert_three_forms_agree(pnet, X, seed=0, n_terms=25):
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 2**32 - 1),
     sizes=st.tuples(st.integers(1, 6), *[st.integers(1, 5)] * 2, st.integers(1, 3)),

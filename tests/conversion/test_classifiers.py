@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
-from nn2poly.conversion.classifiers import closest, less_where_far
+import numpy as np
+import pytest
+
+from nn2poly.conversion.classifiers import chances, closest, less_where_far, near_decision
 from nn2poly.conversion.fit_rows import FitRows
+from nn2poly.conversion.problem import read_problem
+from nn2poly.links import sigmoid
 from nn2poly.outputs import Outputs
 
 RAW = np.linspace(-6.0, 6.0, 1801)[:, None]
@@ -47,3 +52,35 @@ def test_rows_weigh_the_same_where_a_fit_is_exact():
     none = np.zeros(3)
     rows = FitRows(np.zeros((3, 1)), np.array([1.0, 2.0, 3.0]), none, none, none)
     np.testing.assert_allclose(less_where_far(rows, np.zeros((3, 2))).weights, [1.0, 2.0, 3.0])
+
+
+# ---- a declared threshold -----------------------------------------------------------------------
+
+
+def test_at_a_declared_threshold_the_closer_labels_win():
+    low, high = RAW + 0.3 * (RAW < 0.0), RAW + 0.3 * (RAW > 0.0)
+    declared = OUTPUTS.declared(threshold=0.05)  # a logit of -2.9
+    assert closest([low, high], RAW, declared) == 1
+    assert closest([high, low], RAW, OUTPUTS.declared(threshold=0.95)) == 1
+
+
+def test_two_logits_of_a_softmax_have_the_threshold_of_their_difference():
+    two = Outputs.of(None, 2, link="softmax").declared(threshold=0.05)
+    both = np.hstack([0.0 * RAW, RAW])
+    one = chances(RAW, OUTPUTS.declared(threshold=0.05), RAW)
+    np.testing.assert_allclose(chances(both + 7.0, two, both), one)
+    np.testing.assert_array_equal(one >= 0.5, np.log(0.05 / 0.95) <= RAW)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_rows_at_a_declared_threshold_weigh_most(make_network, share):
+    network = make_network(1, (3, 8, 1), "tanh")
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    p = sigmoid(np.quantile(network.predict(X), [share]))
+    outputs = network.outputs.declared(link="sigmoid", threshold=float(p[0]))
+    problem = read_problem(replace(network, outputs=outputs), X, None)
+    rows = problem.fit_rows
+    near = near_decision(rows, problem.fit_truth, problem).weights / rows.weights
+    order = np.argsort(np.abs(problem.fit_truth[:, 0] - outputs.cut()))
+    assert np.all(np.diff(near[order]) <= 0.0)
+    assert near[order[0]] > 100.0 * near[order[-1]]

@@ -266,7 +266,7 @@ def test_a_trial_with_another_column_equals_one_from_scratch(network):
     truth = network.predict(X).reshape(-1, 1)
     table = input_bounds._Table(network.inputs, rows)
     trial = start_trial(table.held(0.005), rows, truth).held(1, -3.0, 4.0)
-    whole = start_trial(input_bounds._with_bounds(table.held(0.005), {1: (-3.0, 4.0)}), rows, truth)
+    whole = start_trial(input_bounds.with_bounds(table.held(0.005), {1: (-3.0, 4.0)}), rows, truth)
     assert trial.error == pytest.approx(whole.error, rel=1e-9)
     assert trial.free_error == pytest.approx(whole.free_error, rel=1e-9)
 

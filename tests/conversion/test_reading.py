@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -81,13 +83,18 @@ VESSELS = {
 }
 
 
+@pytest.fixture(scope="module")
+def fit_of_array(network):
+    """Fit an array of so many rows, once."""
+    return cache(lambda n_rows: fit(network, rows(n_rows)))
+
+
 @pytest.mark.parametrize("vessel", VESSELS)
 @pytest.mark.parametrize("n_rows", [40, 1100])
-def test_the_same_rows_give_the_same_polynomial(network, vessel, n_rows):
+def test_the_same_rows_give_the_same_polynomial(network, fit_of_array, vessel, n_rows):
     """1100 rows are more than one chunk of an array, and all of them are stretched."""
     assert rows_module.BATCH_ROWS < 1100
-    X = rows(n_rows)
-    expected, found = fit(network, X), fit(network, VESSELS[vessel](X))
+    expected, found = fit_of_array(n_rows), fit(network, VESSELS[vessel](rows(n_rows)))
     size = np.abs(expected.expand().coefficients).max()
     np.testing.assert_allclose(
         found.expand().coefficients, expected.expand().coefficients, rtol=0, atol=1e-9 * size

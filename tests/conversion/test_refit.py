@@ -8,7 +8,7 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.assess.fidelity import mean_r2
-from nn2poly.conversion import refine, refit
+from nn2poly.conversion import fitting, refine, refit
 
 LEVELS = 6
 
@@ -90,6 +90,47 @@ def test_too_many_terms_for_moments_are_refitted_by_gradients(monkeypatch, netwo
     by_gradients, solved, without = (mean_r2(truth, p.predict(new)) for p in (found, *pair))
     assert by_gradients > solved - 0.01
     assert by_gradients > without + 0.01
+
+
+def test_what_is_not_written_out_is_no_further_off_than_the_order_below(monkeypatch, network, rows):
+    lower = n2p.convert(network, 2, data=rows)
+    without = n2p.convert(network, 3, data=rows, refit=False)
+    for module in (fitting, refine):
+        monkeypatch.setattr(module, "MAX_WRITTEN", lower.n_features**2)
+    found = n2p.convert(network, 3, data=rows)
+    factored = n2p.polynomial_network(network, 3, data=rows)
+    new = np.clip(one_hot_rows(4000, seed=1), -2.0, 2.0)
+    truth = network.predict(new)
+    mixed, below, calibrated = (mean_r2(truth, p.predict(new)) for p in (found, lower, without))
+    assert found.max_order == 3
+    assert mixed > below - 0.002
+    assert mixed > calibrated + 0.002
+    size = np.abs(truth).max()
+    np.testing.assert_allclose(factored.predict(rows), found.predict(rows), atol=1e-9 * size)
+
+
+@pytest.mark.parametrize("n_rows", [6, 8])
+def test_what_is_not_written_out_stays_as_it_is_where_rows_are_too_few(make_network, n_rows):
+    network = make_network(2, (110, 6, 1), "tanh")  # 234,136 terms
+    X = np.random.default_rng(0).normal(size=(n_rows, 110))
+    found = n2p.polynomial_network(network, 3, data=X)
+    plain = n2p.polynomial_network(network, 3, data=X, refit=False)
+    assert np.all(np.isfinite(found.predict(X)))
+    assert found.n_terms == plain.n_terms > refine.MAX_WRITTEN
+
+
+def test_orders_between_are_fitted_on_the_way_to_one_of_many_terms(monkeypatch, network, rows):
+    monkeypatch.setattr(refit, "MAX_TERMS", 20)
+    orders: list[int] = []
+    descend = refit.descend
+
+    def noted(regression, *others):
+        orders.append(regression.terms.max_order)
+        return descend(regression, *others)
+
+    monkeypatch.setattr(refit, "descend", noted)
+    n2p.convert(network, 3, data=rows)
+    assert orders == [2, 3]
 
 
 def test_few_rows_for_each_term_lose_nothing_on_new_rows(network, rows):

@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nn2poly import PolynomialClassifier, PolynomialRegressor
 
-# Small and quick: the checks are about the interface. They predict outside the range of what
-# they train on, where the estimators warn unless they are told what to do.
+# Small, quick and of a low order: the checks are about the interface. They predict outside the
+# range of what they train on, where the estimators warn unless they are told what to do.
 NETWORK = {
     "hidden_layer_sizes": 5,
     "activation": "tanh",
@@ -24,10 +24,15 @@ REGRESSOR = PolynomialRegressor(
     TransformedTargetRegressor(
         make_pipeline(StandardScaler(), MLPRegressor(**NETWORK)), transformer=StandardScaler()
     ),
+    max_order=2,
+    refit=False,
     outside="clip",
 )
 CLASSIFIER = PolynomialClassifier(
-    make_pipeline(StandardScaler(), MLPClassifier(**NETWORK)), outside="clip"
+    make_pipeline(StandardScaler(), MLPClassifier(**NETWORK)),
+    max_order=1,
+    refit=False,
+    outside="clip",
 )
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

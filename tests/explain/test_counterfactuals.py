@@ -64,7 +64,7 @@ def test_no_smaller_change_of_a_number_flips_the_label(n_outputs, regions):
 
 def test_levels_are_switched_whole_and_only_to_such_as_rows_have():
     poly, X = made(1, 1)
-    X = X[X[:, 4] == 0]
+    X = X[X[:, 4] == 0][:80]
     for x, flips in zip(X, smallest_flips(poly, X, X), strict=True):
         for flip in (f for f in flips if f.column == "job"):
             assert sum(flip.row[2:]) == 1.0
@@ -103,12 +103,12 @@ def test_two_columns_flip_what_none_does_alone_and_no_two_do_it_with_much_less()
     weights = np.array([[-1.2], [1.0], [1.2], [0.0], [0.1], [0.72]])
     poly = Polynomial(weights, 1, inputs=inputs, outputs=outputs)
     rng = np.random.default_rng(0)
-    X = np.hstack([rng.uniform(-1, 1, (300, 2)), np.eye(3)[rng.integers(0, 3, 300)]])
+    X = np.hstack([rng.uniform(-1, 1, (200, 2)), np.eye(3)[rng.integers(0, 3, 200)]])
     spread = X[:, :2].std(axis=0)
     stuck = [x for x, flips in zip(X, smallest_flips(poly, X, X), strict=True) if not flips]
-    assert 10 < len(stuck) < 200
+    assert 10 < len(stuck) < 130
     seen = set()
-    for x, two in zip(stuck[:40], smallest_pairs(poly, stuck[:40], X), strict=True):
+    for x, two in zip(stuck[:12], smallest_pairs(poly, stuck[:12], X), strict=True):
         first, second = two
         seen |= {first.column, second.column}
         assert poly.predict_label([first.row])[0] == first.label == "no"

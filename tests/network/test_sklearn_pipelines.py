@@ -173,12 +173,11 @@ def test_the_coefficients_per_raw_unit_are_the_slopes_of_an_affine_pipeline(diab
     X, y = diabetes
     model = fit(pipeline(StandardScaler(), STEPS[name], activation="identity"), X, y)
     poly = n2p.convert(model, max_order=1).rebase()
-    middle = X.mean().to_frame().T
-    for name in X.columns:
-        up, down = (middle.assign(**{name: middle[name] + sign * 0.5}) for sign in (1, -1))
-        slope = float(model.predict(up)[0] - model.predict(down)[0])
-        found = poly.coefficient(name) if name in poly.feature_names else 0.0
-        assert found == pytest.approx(slope, abs=1e-6)
+    middle, half = X.mean().to_numpy(), 0.5 * np.eye(X.shape[1])
+    up, down = (pd.DataFrame(middle + sign * half, columns=X.columns) for sign in (1, -1))
+    slopes = model.predict(up) - model.predict(down)
+    found = [poly.coefficient(n) if n in poly.feature_names else 0.0 for n in X.columns]
+    np.testing.assert_allclose(found, slopes, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(poly.predict(X), model.predict(X), rtol=0, atol=1e-9)
 
 

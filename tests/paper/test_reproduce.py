@@ -140,7 +140,7 @@ def test_a_second_run_computes_nothing_and_writes_the_same(quick):
     before, lines = tables(quick.folder), []
     figures = {p.name: p.read_bytes() for p in quick.folder.glob("fig*.p*")}
     reproduce(
-        ["example", "covertype"],
+        ["covertype"],
         quick=True,
         out=quick.folder,
         jobs=1,

@@ -92,7 +92,7 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_tables(tmp_path):
     broken, whole = tmp_path / "broken", tmp_path / "whole"
 
     def command(folder, jobs):
-        return [sys.executable, str(script), str(folder), "400", jobs]
+        return [sys.executable, str(script), str(folder), "150", jobs]
 
     process = subprocess.Popen(command(broken, "2"), stderr=subprocess.PIPE, start_new_session=True)
     units = broken / ".units" / "boston"

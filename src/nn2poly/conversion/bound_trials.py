@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import sqrt
 
 import numpy as np
 
@@ -26,6 +27,8 @@ POWERS, SQUARES = (2, 3, 4), (2,)
 # By how much of it the error of free powers may rise (taste; where a looser cut of Cauchy columns
 # raised it by 0.11, the R² of a ReLU network fell from .84 at order 2 to .11 at order 3).
 MORE_HARM = 0.05
+# Standard errors of what rows gain that it must exceed, beside its share (taste: one in six).
+CHANCE = 1.0
 # An error of more standard deviations counts as so many: no single row decides (taste).
 LARGEST = 3.0
 
@@ -59,27 +62,38 @@ class Trial:
     gram: FloatArray
 
     @cached_property
+    def errors(self) -> FloatArray:
+        """Array (m,): the squared error of each row that is judged, at the best strength."""
+        return min((self._errors(ridge) for ridge in CURVED_RIDGES), key=np.mean)
+
+    @property
     def error(self) -> float:
-        """The mean squared error on the rows that are judged, at the best strength."""
-        return min(self._error(ridge) for ridge in CURVED_RIDGES)
+        """Their mean."""
+        return float(np.mean(self.errors))
 
     @cached_property
     def free_error(self) -> float:
-        """The same when powers are free, which tells how far higher orders would run away."""
-        return self._error(TRIAL_RIDGE)
+        """The mean when powers are free, which tells how far higher orders would run away."""
+        return float(np.mean(self._errors(TRIAL_RIDGE)))
 
     def beats(self, other: Trial, gain: float) -> bool:
-        """Tell whether the error is lower by so much of it, and powers do no more harm."""
-        lower = self.error < (1.0 - gain) * other.error
-        return lower and self.free_error < (1.0 + MORE_HARM) * other.free_error
+        """Tell whether the error is lower by so much of it, and powers do no more harm.
 
-    def _error(self, ridge: float) -> float:
+        Both judge the same rows, which gain more than by chance.
+        """
+        gained = other.errors - self.errors
+        least = max(gain * other.error, CHANCE * float(gained.std()) / sqrt(len(gained)))
+        return bool(gained.mean() > least) and (
+            self.free_error < (1.0 + MORE_HARM) * other.free_error
+        )
+
+    def _errors(self, ridge: float) -> FloatArray:
         n, system = self.n_fit, self.gram / self.n_fit
         strengths = np.where(self.terms.orders() > 1, ridge, TRIAL_RIDGE)
         system[np.diag_indices_from(system)] += strengths
         found = np.linalg.solve(system, self.matrix[:, :n] @ self.target[:n] / n)
         apart = np.abs(self.target[n:] - self.matrix[:, n:].T @ found)
-        return float(np.mean(np.minimum(apart, LARGEST) ** 2))
+        return np.asarray(np.mean(np.minimum(apart, LARGEST) ** 2, axis=1))
 
     def held(self, feature: int, low: float, high: float) -> Trial:
         """Give the same trial with other bounds of one feature."""

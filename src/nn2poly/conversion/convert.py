@@ -213,7 +213,7 @@ def convert(
         before this link.
     threshold
         For a classifier of two classes: the probability from which the second is chosen; labels,
-        card and report then use that threshold.
+        card and report then use that threshold, and rows near it count most in the fit.
     check
         Compare the network that was read with the model itself, on up to 200 rows of ``data`` (or
         some around the origin), and refuse one that differs; a function is called twice.

@@ -37,11 +37,18 @@ from nn2poly.conversion.order_search import (
     best_order,
     orders_to_try,
 )
+from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.reading import MIN_GROUPS
-from nn2poly.conversion.refine import MAX_WRITTEN, fold_indicators, refine
-from nn2poly.conversion.refit import fit_terms
+from nn2poly.conversion.refine import (
+    MAX_WRITTEN,
+    fold_indicators,
+    highest_written,
+    refine,
+    refine_unwritten,
+)
+from nn2poly.conversion.refit import can_refit, fit_terms
 from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
 from nn2poly.conversion.splitting import split_regions
 from nn2poly.formula.piecewise import Explicit
@@ -209,8 +216,21 @@ def _of_one_region(task: Task, problem: Problem) -> Fitted:
         task.report(f"fitting order {task.order}")
         return Fitted(fit_terms(problem, task.order))
     pnet = calibrate_network(problem, task.order, refit=task.refit, report=task.report)
-    if not task.refit or pnet.n_terms > MAX_WRITTEN:
+    is_long = pnet.n_terms > MAX_WRITTEN
+    if not task.refit or (is_long and not can_refit(problem)):
         return Fitted(None, Candidate(pnet, pnet, None))
+    if is_long:
+        return Fitted(None, Candidate(pnet, _refined_below(pnet, task, problem), None))
     task.report("refitting the terms")
     refined, formula = refine(pnet, problem)
     return Fitted(formula, Candidate(pnet, refined, formula))
+
+
+def _refined_below(pnet: PolynomialNetwork, task: Task, problem: Problem) -> PolynomialNetwork:
+    """Refine the lower orders of a polynomial network that is not written out."""
+    order = highest_written(problem.network.n_features, task.order)
+    lower = _of_one_region(replace(task, order=order), problem).formula if order else None
+    if not isinstance(lower, Polynomial):
+        return pnet
+    task.report(f"refitting the terms up to order {order}")
+    return refine_unwritten(pnet, lower, problem)

@@ -13,16 +13,19 @@ import numpy.typing as npt
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.bound_trials import POWERS
 from nn2poly.conversion.detection import Detected, declared_columns, detect_columns
+from nn2poly.conversion.far_bounds import widened
 from nn2poly.conversion.fit_rows import FitRows, gather_rows
 from nn2poly.conversion.folds import MAX_FIT_ROWS, MIN_ROWS_TO_HOLD_OUT, Sample
 from nn2poly.conversion.input_bounds import bounded as bounded_inputs
 from nn2poly.conversion.input_bounds import flags_held, named_bounds
+from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.reading import read_sample
 from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.conversion.transforms import Transforms, transformed
 from nn2poly.inputs import Inputs
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model
+from nn2poly.outputs import Outputs
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,9 @@ class Problem:
         Which of them enter through a function, or that this is to be chosen.
     powers
         Those of numbers that bounds are tried with.
+    rest_of
+        A problem and a polynomial network that follows it: what is left of its outputs is to be
+        fitted, on its rows and in its inputs.
     """
 
     network: Model
@@ -59,16 +65,28 @@ class Problem:
     transforms: Transforms | None = None
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     powers: tuple[int, ...] = POWERS
+    rest_of: tuple[Problem, PolynomialNetwork] | None = None
+
+    def left_by(self, pnet: PolynomialNetwork) -> Problem:
+        """Give what a polynomial network leaves of the outputs as a problem of its own."""
+        if not isinstance(self.network, Network):
+            raise TypeError("a function has no layers")
+        plain = Outputs.of(None, self.network.n_outputs)
+        return replace(self, network=replace(self.network, outputs=plain), rest_of=(self, pnet))
 
     @cached_property
     def inputs(self) -> Inputs:
         """The inputs as a formula sees them, around the rows to fit, knowing the range of all."""
+        if self.rest_of is not None:
+            return self.rest_of[0].inputs
         summary, inputs = self.summary, self.network.inputs
         center, scale = summary.center, summary.scale
         rows = self.fit_rows if self.bounded or inputs.transforms else None
         if self.bounded and rows is not None:
             truth = self.fit_truth
             inputs = bounded_inputs(inputs, rows, truth, self.powers)
+            if self.network.outputs.threshold is not None:
+                inputs = widened(inputs, rows, self.truth)
             inputs = named_bounds(inputs, self.bounds)
             if self.transforms is not None:
                 inputs = transformed(inputs, rows, truth, summary.seen_low, self.transforms)
@@ -114,6 +132,8 @@ class Problem:
     @cached_property
     def fit_rows(self) -> FitRows:
         """Rows to fit that are kept in memory, for the terms of a formula."""
+        if self.rest_of is not None:
+            return self.rest_of[0].fit_rows
         return gather_rows(self.sample, MAX_FIT_ROWS)
 
     @cached_property
@@ -123,6 +143,9 @@ class Problem:
 
     def truth(self, X: FloatArray) -> FloatArray:
         """Give the true outputs (n, n_outputs) on raw features (n, p)."""
+        if self.rest_of is not None:
+            problem, pnet = self.rest_of
+            return problem.truth(X) - pnet.outputs_by_order(X)[-1]
         return self.network.predict(X).reshape(len(X), -1)
 
 

@@ -98,8 +98,7 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
         The same one when there are too few rows to choose on, or when nothing is gained.
     """
     rows = problem.fit_rows
-    few = len(rows) < 2 * len(np.unique(rows.fold))
-    if poly.max_order < 1 or few or not _varies(problem.fit_truth):
+    if poly.max_order < 1 or not can_refit(problem):
         return poly
     z = poly.inputs.to_working(rows.X)
     basis = orthonormal_basis(z, rows.weights, poly.max_order)
@@ -113,6 +112,13 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     flat = _of_flat_columns(poly, np.ptp(z, axis=0) == 0.0)
     whole = fitted if flat is None else fitted.plus(flat)
     return _with_terms(poly, whole.terms, whole.coefficients)
+
+
+def can_refit(problem: Problem) -> bool:
+    """Tell whether there are rows enough to choose on, and outputs that are finite and vary."""
+    rows = problem.fit_rows
+    few = len(rows) < 2 * max(2, len(np.unique(rows.fold)))
+    return not few and _varies(problem.fit_truth)
 
 
 def _varies(truth: FloatArray) -> bool:
@@ -258,29 +264,35 @@ class _Fit:
         found, calibrated = self.solve(rows, prior), _Solution(None, prior)
         if not problem.network.outputs.is_classifier:
             return found.coefficients
-        held, rows = replace(self, held=True), near_decision(rows, problem)
-        fits = [found, calibrated]
+        held, near = replace(self, held=True), near_decision(rows, problem.fit_truth, problem)
+        rows, fits = near, [found, calibrated]
         for _ in range(1 + FAR_ROUNDS):
             fits.append(held.solve(rows, prior))
             if self._closest(fits) is not fits[-1]:
                 break
             apart = self.regression.predict(rows.X, fits[-1].inner) - held.truth(rows.X)
-            rows = less_where_far(near_decision(problem.fit_rows, problem), apart)
+            rows = less_where_far(near, apart)
         return self._closest(fits).coefficients
 
     def many_terms(self, prior: FloatArray) -> FloatArray | None:
         """Fit the lower orders, then descend from there and from the calibrated coefficients."""
         terms = self.terms
-        fits = (q for q in range(terms.max_order) if terms.ends[q + 1] <= MAX_TERMS)
-        order = max(fits, default=0)
-        lower = replace(self, regression=replace(self.regression, terms=terms.up_to(order)))
+        lower = replace(
+            self, regression=replace(self.regression, terms=terms.up_to(terms.max_order - 1))
+        )
         n = len(lower.terms)
         start = np.zeros_like(prior)
-        # Fitted without the rows that judge: with them it would always look better.
-        start[:n] = lower.solve(self.problem.fit_rows, prior[:n]).inner if order else prior[:n]
+        start[:n] = lower.inner(prior[:n])
         starts = [prior, start] if self.calibrated else [start]
         found = descend(self.regression, self.problem, starts, shrinkage(terms.orders()))
         return start if found is None and not self.calibrated else found
+
+    def inner(self, prior: FloatArray) -> FloatArray:
+        """Fit without the rows that judge: with them it would always look better."""
+        if len(self.terms) <= MAX_TERMS:
+            return self.solve(self.problem.fit_rows, prior).inner
+        found = self.many_terms(prior)
+        return prior if found is None else found
 
     def solve(self, rows: FitRows, prior: FloatArray) -> _Solution:
         """Choose strengths on rows left out, and fit all rows."""
@@ -329,6 +341,8 @@ class _Fit:
         truth = self.truth(rows.X)
         fine = np.all(np.isfinite(truth), axis=1)
         rows, truth = rows.some(fine), truth[fine]
+        if self.held:
+            rows = near_decision(rows, truth, self.problem)
         return self._moments(weighed_down(rows, truth, self.problem.fit_truth), truth)
 
     def _moments(self, rows: FitRows, truth: FloatArray) -> Moments:
