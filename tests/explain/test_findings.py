@@ -1,5 +1,7 @@
 """Findings in words, on formulas whose effects are known."""
 
+import re
+
 import numpy as np
 
 from nn2poly import Polynomial
@@ -50,3 +52,15 @@ def test_a_classifier_is_told_in_percent_of_the_class():
     assert "P(many)" in text
     assert "%" in text
     assert "percentage points" in said.of_pair("hour", "workingday", 0)
+
+
+def test_a_second_change_of_the_same_sign_is_told_by_its_size_alone():
+    poly = Polynomial.from_terms(["day", "hour day"], [10.0, 1.0], ["hour", "day"])
+    text = Findings(poly, rows()).of_pair("hour", "day", 0)
+    assert re.search(r"adds [\d.]+ to y where .*, and [\d.]+ where hour is between 0 and", text)
+    classes = Outputs(("y",), ("few", "many"), "sigmoid")
+    poly = Polynomial(
+        0.02 * poly.coefficients, terms=poly.terms, inputs=poly.inputs, outputs=classes
+    )
+    text = Findings(poly, rows(), "probability").of_pair("hour", "day", 0)
+    assert re.search(r"raises P\(many\) by \d+ percentage points where .*, and by [\d.]+", text)

@@ -197,7 +197,7 @@ def awkward(folder, make_network):
 def covertype(folder, make_network):
     """The size of the paper's largest example: 54 features, 7 outputs, 29,260 terms."""
     rng = np.random.default_rng(2)
-    X = rng.normal(size=(900, 54))
+    X = rng.normal(size=(240, 54))
     X[:, 10:14] = np.eye(4)[rng.integers(0, 4, len(X))]
     X[:, 14:] = np.eye(40)[np.r_[np.arange(40), rng.integers(0, 40, len(X) - 40)]]
     network = make_network(2, (54, 20, 7), spread=0.1, bias=0.1)

@@ -255,3 +255,9 @@ def test_paper_holds_every_output_and_the_groups_that_matter(visit, wine):
     assert page.locator(".worst-list").is_visible()
     assert not page.locator("table.worst").is_visible()
     assert page.locator("#importance .static-table").is_visible()
+
+
+def test_factors_are_spoken_of_where_there_are_some_and_their_levels_have_room(diabetes, rentals):
+    assert '<td colspan="5">3 levels' in rentals.text
+    for text, expected in ((rentals.text, True), (diabetes.text, False)):
+        assert ("A factor shows exactly one of its levels" in text) == expected

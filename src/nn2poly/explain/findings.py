@@ -18,6 +18,8 @@ from nn2poly.formula.region_tree import level_names
 # Points along a number; ends of what is usual; the share of rows below which a level is not
 # spoken of; how near to its peak, as a share of the way, an effect still counts as there (taste).
 POINTS, USUAL, RARE, NEAR = 25, (0.05, 0.95), 0.005, 0.75
+# A change of a probability that is none to a reader (taste).
+HARDLY = 5e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,20 +86,28 @@ class Findings:
         most, least = (self._place(where, labels, sign * change) for sign in (1.0, -1.0))
         # What is furthest from no change at all comes first.
         parts = sorted((most, least), key=lambda part: -abs(change[part[1]].mean()))
-        said = [f"{self._changes(float(change[at].mean()), output)} {place}" for place, at in parts]
-        return f"{what} {names[1]} instead of {names[0]} {said[0]}, and {said[1]}."
+        (here, by), (there, other) = ((place, float(change[at].mean())) for place, at in parts)
+        if self.kind == "probability" and max(abs(by), abs(other)) < HARDLY:
+            return ""
+        said = f"{self._changes(by, output)} {here}, and {self._changes(other, output, by)} {there}"
+        return f"{what} {names[1]} instead of {names[0]} {said}."
 
-    def _changes(self, by: float, output: int) -> str:
+    def _changes(self, by: float, output: int, before: float = 0.0) -> str:
+        """Say a change; after one of the same sign, its size alone."""
+        again = by * before > 0
         out = self.poly.outputs.names_on(self.kind)[output]
         if self.kind == "probability":
             size = f"{100 * abs(by):.2g}"
             points = "percentage point" if size == "1" else "percentage points"
-            if abs(by) < 5e-4:
+            if abs(by) < HARDLY:
                 return f"hardly changes {out}"
-            return f"{'raises' if by > 0 else 'lowers'} {out} by {size} {points}"
+            said = f"by {size} {points}"
+            return said if again else f"{'raises' if by > 0 else 'lowers'} {out} {said}"
         size = amount(abs(by))
         if size == "0":
             return "changes nothing"
+        if again:
+            return size
         return f"adds {size} to {out}" if by > 0 else f"takes {size} from {out}"
 
     def _say(self, values: FloatArray) -> Any:

@@ -210,11 +210,18 @@ def density(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Count values between two ends: edges (bins + 1,) and heights (bins,) of at most 1.
 
+    As many bins as different values where these are some but not many, as hours are: narrower ones
+    would leave gaps.
+
     Examples
     --------
     >>> edges, heights = density(np.array([0.1, 0.2, 0.9]), 0.0, 1.0, bins=2)
     >>> heights
     array([1. , 0.5])
+    >>> bool(density(np.arange(24.0), 0.0, 23.0)[1].min() == 1.0)
+    True
     """
+    different = len(np.unique(values))
+    bins = different if 10 < different < bins else bins
     counts, edges = np.histogram(values, bins=bins, range=(low, high))
     return edges, counts / max(counts.max(), 1)

@@ -83,7 +83,7 @@ def promise(card: FidelityCard | None) -> str:
         return text
     text = text.replace(" (each output by itself)", "")
     each = " (each class by itself)" if len(card.guarantee.bounds) > 1 else ""
-    return text.replace(" of the network", f", in log-odds, of the network{each}", 1)
+    return text.replace(" of the network", f" of the network in log-odds{each}", 1)
 
 
 def _explained(table: Table) -> Table:
@@ -185,6 +185,6 @@ def _largest_error(card: FidelityCard) -> Figure | None:
         return None
     worst = max(shares, key=shares.__getitem__)
     error = card.per_output[worst].quantiles[2]
-    label = f"on 95 % of rows, {number(100 * shares[worst], 3)} % of its range"
+    label = f"on 95 % of rows, {number(100 * shares[worst], 2)} % of its range"
     label += f" ({worst}, the worst output)" if len(shares) > 1 else ""
     return Figure(label, f"±{number(error, 3)}")

@@ -66,7 +66,7 @@ def _slider(j: int, column: FloatArray, name: str, low: float, high: float) -> d
     first, last = bottom - margin, top + margin
     if whole:
         first, last = float(np.floor(first)), float(np.ceil(last))
-    edges = _edges(first, last, whole)
+    edges = _edges(first, last, float(column.min()), 1.0 if whole else _unit(column))
     return {
         "kind": "number",
         "name": name,
@@ -82,15 +82,30 @@ def _slider(j: int, column: FloatArray, name: str, low: float, high: float) -> d
     }
 
 
-def _edges(first: float, last: float, whole: bool) -> FloatArray:
-    """Cut a track into even bins, each with equally many whole numbers where all are whole.
+def _unit(column: FloatArray) -> float:
+    """Give the step between values that lie evenly, as scaled hours do; 0 for others.
 
     Examples
     --------
-    >>> _edges(-4.0, 27.0, whole=True)[:3]
+    >>> _unit(np.array([0.5, 0.0, 2.0])), _unit(np.array([0.5, 0.0, 2.2]))
+    (0.5, 0.0)
+    """
+    gaps = np.diff(np.unique(column))
+    steps = gaps / gaps.min() if len(gaps) else gaps
+    few = 0 < steps.sum() <= 4 * BINS
+    return float(gaps.min()) if few and np.allclose(steps, np.round(steps)) else 0.0
+
+
+def _edges(first: float, last: float, lowest: float, unit: float) -> FloatArray:
+    """Cut a track into even bins, each with equally many values where these are a unit apart.
+
+    Examples
+    --------
+    >>> _edges(-4.0, 27.0, 0.0, 1.0)[:3]
     array([-4.5, -2.5, -0.5])
     """
-    if not whole:
+    if not unit:
         return np.linspace(first, last, BINS + 1)
-    step = max(1.0, np.ceil((last - first + 1) / BINS))
-    return np.arange(first - 0.5, last + 0.5 + step, step)
+    step = unit * max(1.0, np.ceil((last - first + unit) / (BINS * unit)))
+    start = lowest - unit / 2 - step * np.ceil((lowest - first) / step)
+    return np.arange(start, last + step, step)

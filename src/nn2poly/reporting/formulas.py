@@ -14,7 +14,7 @@ from nn2poly.formula.importance import Ranking
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.reporting.contents import ExportText, FormulaTerm, FormulaView
-from nn2poly.reporting.numerals import number
+from nn2poly.reporting.numerals import number, r_squared
 from nn2poly.tables import Table
 
 # Terms that the formula shows, and that the table lists without a browser's help (taste).
@@ -102,7 +102,7 @@ def exported(poly: Polynomial, ranking: Ranking, X: FloatArray) -> tuple[Polynom
     note = (
         f"The whole polynomial is too long to copy from a page: the text holds the {n_terms:,} of "
         f"its {poly.n_terms:,} terms that move the outputs most, and follows the whole with R² "
-        f"{number(_follows(poly, small, X))} on these rows; poly.save keeps "
+        f"{r_squared(_follows(poly, small, X))} on these rows; poly.save keeps "
         f"the whole. {_DIGITS}"
     )
     return small, note
@@ -119,7 +119,7 @@ def exported_regions(formula: PiecewisePolynomial, X: FloatArray) -> tuple[Expli
     note = (
         f"The whole formula is too long to copy from a page: the text holds {branches}, and of "
         f"each region the {n_terms:,} terms that move the outputs most there. It follows the "
-        f"whole with R² {number(_follows(formula, small, X))} on these rows; poly.save keeps "
+        f"whole with R² {r_squared(_follows(formula, small, X))} on these rows; poly.save keeps "
         f"the whole. {_DIGITS}"
     )
     return small, note

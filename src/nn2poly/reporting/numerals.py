@@ -58,13 +58,13 @@ def prose(text: str) -> str:
 
     Examples
     --------
-    >>> prose("R² 0.99 on 95 % of rows; 'a-1' outside -1 … 3").replace("\u00a0", "~")
-    "R²~0.99 on 95~% of rows; 'a-1' outside −1~…~3"
+    >>> prose("R² 0.99 on 95 % of rows; 'a-1' outside -3 … -1").replace("\u00a0", "~")
+    "R²~0.99 on 95~% of rows; 'a-1' outside −3~…~−1"
     >>> prose("Take care where age <= 20").replace("\u00a0", "~")
     'Take care where age ≤~20'
     """
     kept = text.replace(" %", "\u00a0%").replace("R² ", "R²\u00a0").replace(" … ", "\u00a0…\u00a0")
-    kept = re.sub(r"(?<![^ (])-(?=[\d.])", "−", kept)
+    kept = re.sub(r"(?<![^ \u00a0(])-(?=[\d.])", "−", kept)
     kept = kept.replace(" <= ", " ≤ ").replace(" >= ", " ≥ ")
     return re.sub(r" ([<>≤≥]) (?=[−\d.])", " \\1\u00a0", kept)
 

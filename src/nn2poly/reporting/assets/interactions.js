@@ -78,7 +78,8 @@ const interactions = (() => {
     });
   }
 
-  const HELD = "the other inputs at their means (factors at their most frequent level)";
+  const levels = players.some((player) => player.features.length > 1) ? " (factors at their most frequent level)" : "";
+  const HELD = `the other inputs at their means${levels}`;
   const surface = (box, pair) => columnSurface(box, ...pair.split(",").map((j) => players[Number(j)]), HELD);
   if (pairs.length) {
     charts.add("chart-pairs", heatmap, choosable);

@@ -107,13 +107,13 @@ const columnSurface = (() => {
   const LINES = 8;
 
   // The settings that a column can take: cells of a number, or levels.
-  function axisOf(player) {
+  function axisOf(player, parts = CELLS) {
     const control = data.controls.find((each) => player.features.every((j) => each.features.includes(j)));
     const place = control.features.indexOf(player.features[0]);
     if (control.kind === "number") {
       const [low, high] = control.low < control.high ? [control.low, control.high] : [control.min, control.max];
       const inside = borders.of(player.features[0]).filter((at) => at > low && at < high);
-      const even = Array.from({ length: CELLS + 1 }, (_, i) => low + ((high - low) * i) / CELLS);
+      const even = Array.from({ length: parts + 1 }, (_, i) => low + ((high - low) * i) / parts);
       const edges = Array.from(new Set([...even, ...inside])).sort((a, b) => a - b);
       return { name: player.name, edges, cells: edges.slice(1).map((end, i) => ({ label: formatted((end + edges[i]) / 2), values: [(end + edges[i]) / 2] })) };
     }
@@ -260,6 +260,8 @@ const columnSurface = (() => {
   return (box, a, b, held) => {
     const axes = [axisOf(a), axisOf(b)];
     if (axes.every((axis) => axis.edges) || axes.every((axis) => !axis.edges)) return map(box, [a, b], axes, held);
-    return axes[0].edges ? lines(box, [a, b], axes, held) : lines(box, [b, a], axes.reverse(), held);
+    // A line shows more than a map does.
+    const [number, other] = axes[0].edges ? [a, b] : [b, a];
+    return lines(box, [number, other], [axisOf(number, 3 * CELLS), axisOf(other)], held);
   };
 })();
