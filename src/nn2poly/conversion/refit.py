@@ -53,6 +53,8 @@ ALL_STRENGTHS_TERMS = 600
 GROWTH = 3.0
 # Rows for each term below which the network is asked for more, at most so many times the sample.
 ROWS_PER_TERM, TIMES = 10, 3
+# Times their weight that shuffled rows may weigh, as long as rows of the sample lose no more of R².
+SHUFFLED_TIMES, COST = (0.3, 1.0, 3.0, 10.0), 0.0015
 # The refit stays if it lowers the error on rows left out by so much of it, and of the variance: 1 %
 # of what order 2 leaves of bike rentals would be .004 of R².
 GAIN, ROUNDING = 0.001, 1e-9
@@ -78,6 +80,29 @@ class _Solution:
 
     coefficients: FloatArray | None
     inner: FloatArray
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Moments of rows to fit, and of a fold that judges them.
+
+    Parameters
+    ----------
+    fitted, held
+        Rows of the sample; those to fit with more that the network was asked for.
+    shuffled_in, shuffled_out
+        Rows with every column from other rows: to fit, and to judge.
+    """
+
+    fitted: Moments
+    held: Moments
+    shuffled_in: Moments
+    shuffled_out: Moments
+
+    def pair(self, times: float) -> tuple[Moments, Moments]:
+        """Give what is fitted and what judges, with shuffled rows of so many times their weight."""
+        fitted = self.fitted + self.shuffled_in.scaled(times)
+        return fitted, self.held + self.shuffled_out.scaled(times)
 
 
 # The calibrated polynomial as it is.
@@ -304,15 +329,42 @@ class _Fit:
         if rest.any():
             whole = whole + self._moments(rows.some(rest), truth[rest])
         unit = whole.variances()
-        pairs, asked = [], []
-        for k, held in zip(folds, parts, strict=True):
-            inside, outside = rows.some(rows.fold != k), rows.some(rows.fold == k)
-            asked.append((self._asked(inside), self._shuffled(outside)))
-            pairs.append((whole - held + asked[-1][0], held + asked[-1][1]))
-        choices, inner = self._choose(pairs, prior, unit)
+        sides = [self._side(rows, k, held, whole) for k, held in zip(folds, parts, strict=True)]
+        choices, inner = self._choose([side.pair(1.0) for side in sides], prior, unit)
         if choices[-1] == UNCHANGED:
             return _Solution(None, prior)
-        return _Solution(self._fitted(whole + asked[0][0] + asked[0][1], prior, choices), inner)
+        times = 1.0
+        if len(self.terms) <= ALL_FOLDS_TERMS:
+            times = self._times(sides, prior, choices, whole)
+            inner = self._fitted(sides[0].pair(times)[0], prior, choices)
+        one, other = sides[0].pair(times)
+        return _Solution(self._fitted(one + other, prior, choices), inner)
+
+    def _side(self, rows: FitRows, fold: int, held: Moments, whole: Moments) -> _Side:
+        inside, outside = rows.some(rows.fold != fold), rows.some(rows.fold == fold)
+        inputs, fitted = self.regression.inputs, whole - held
+        wanted = min(ROWS_PER_TERM * len(self.terms) - len(inside), TIMES * len(inside))
+        if wanted > 0:
+            fitted = fitted + self._answered(mixed_rows(inside, wanted, inputs))
+        shuffled = (self._answered(shuffled_rows(part, inputs)) for part in (inside, outside))
+        return _Side(fitted, held, *shuffled)
+
+    def _times(
+        self, sides: Sequence[_Side], prior: FloatArray, choices: list[_Choice], whole: Moments
+    ) -> float:
+        """Give how many times their weight shuffled rows weigh: the most that costs others little.
+
+        Where columns go together a polynomial follows either well; the others come first.
+        """
+        unit = whole.variances()
+        rows = sum(side.held.weight for side in sides) / len(sides) / whole.weight
+        left = []
+        for times in SHUFFLED_TIMES:
+            fits = [self._fitted(side.pair(times)[0], prior, choices) for side in sides]
+            errors = [s.held.error(c, unit) for s, c in zip(sides, fits, strict=True)]
+            left.append(_typical(errors) / rows / len(unit))
+        cheap = [t for t, e in zip(SHUFFLED_TIMES, left, strict=True) if e <= min(left) + COST]
+        return max(cheap)
 
     def truth(self, X: FloatArray) -> FloatArray:
         """Ask the network for its outputs (n, k) on raw features (n, p)."""
@@ -324,17 +376,6 @@ class _Fit:
         kept = rows.fold == rows.fold.min()
         found = [self.regression.predict(rows.X[kept], fit.inner) for fit in fits]
         return fits[closest(found, self.problem.fit_truth[kept], outputs)]
-
-    def _asked(self, rows: FitRows) -> Moments:
-        """Sum the moments of rows that only the network has seen."""
-        wanted = min(ROWS_PER_TERM * len(self.terms) - len(rows), TIMES * len(rows))
-        shuffled = self._shuffled(rows)
-        if wanted <= 0:
-            return shuffled
-        return shuffled + self._answered(mixed_rows(rows, wanted, self.regression.inputs))
-
-    def _shuffled(self, rows: FitRows) -> Moments:
-        return self._answered(shuffled_rows(rows, self.regression.inputs))
 
     def _answered(self, rows: FitRows) -> Moments:
         """Ask the network, and sum the rows on which it has an answer."""

@@ -27,9 +27,10 @@ from nn2poly.conversion.correction import Correction
 from nn2poly.conversion.fit_rows import FitRows, gather_rows, stacked
 from nn2poly.conversion.folds import Rows
 from nn2poly.conversion.gradients import Scales, best_of, steps
+from nn2poly.conversion.near_rows import near_rows
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refit import shrinkage
-from nn2poly.conversion.region_growth import Growth, Pool
+from nn2poly.conversion.region_growth import ALL_FOLDS_ROWS, Growth, Pool
 from nn2poly.conversion.regression import Regression
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.piecewise import PiecewisePolynomial
@@ -55,6 +56,8 @@ FEW_TERMS = 500
 # California of order 3 in 64 regions (seed 0) has an R² of .95 on new rows for .98. With half as
 # many rows in all, labels of Covertype in 64 regions agree on 89.8 % for 90.2 % (ReLU, seed 0).
 ENOUGH_ROWS, TIMES, SHUFFLED_WEIGHT = 120_000, 3, 0.1
+# Rows between near ones, the same for these, and what each weighs.
+NEAR_ROWS, NEAR_TIMES, NEAR_WEIGHT = 120_000, 7, 0.5
 # Rows with one number at a bound, of the sample: a leaf of 86 rows of order 3 on California (seed
 # 10) was off by 48 at rooms that none of them had.
 EDGE_SHARE = 0.5
@@ -265,6 +268,9 @@ def _pool(part: Regression, poly: Polynomial, problem: Problem, rows: FitRows) -
     count = min(ENOUGH_ROWS - len(rows), TIMES * len(rows))
     if count > 0:
         asked.insert(0, mixed_rows(rows, count, poly.inputs))
+    if len(rows) > ALL_FOLDS_ROWS:
+        count = min(NEAR_ROWS - len(rows), NEAR_TIMES * len(rows))
+        asked.insert(0, near_rows(rows, count, poly.inputs, weight=NEAR_WEIGHT))
     parts, outputs = [rows], [truth]
     for more in filter(len, asked):
         answer = problem.truth(more.X)
