@@ -34,7 +34,8 @@ from networks import Trained, digest
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.arrays import FloatArray
 
-ORDERS, BUDGETS, REGIONS = (1, 2, 3, 4), (30, 100, 300, 1_000), ((2, 8), (2, 16), (3, 16), (2, 64), (3, 64))
+ORDERS, BUDGETS = (1, 2, 3, 4), (30, 100, 300, 1_000)
+REGIONS = ((2, 8), (2, 16), (3, 16), (2, 64), (3, 64))
 
 # Ridge: the most terms, the strengths per row, the share of rows to choose the strength on, and
 # the tails that the inputs are clipped at (one side).

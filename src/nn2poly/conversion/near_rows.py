@@ -26,7 +26,8 @@ FEW_VALUES, SPIKE = 30, 0.05
 def near_rows(rows: FitRows, count: int, inputs: Inputs, *, weight: float) -> FitRows:
     """Make rows between rows of the sample and near ones; the draw is the same for the same rows.
 
-    Numbers lie on the line between both rows. Levels, and numbers of few values, come from either.
+    Numbers lie on the line between both rows. Levels, and numbers of few values, come from either,
+    each by itself: on bike sharing, all from the same row is worse by .004 (16 regions of order 3).
 
     Parameters
     ----------
