@@ -292,7 +292,7 @@ def convert(
             bounded=held,
             bounds=bounds,
             transforms=asked,
-            powers=task.trial_powers,
+            powers=task.trial_powers(network.n_features),
             hold_out_from=_hold_out_from(task, network),
             skip_missing=skip,
         )
@@ -386,7 +386,7 @@ def polynomial_network(
             groups=groups,
             bounded=held,
             bounds=bounds,
-            powers=task.trial_powers,
+            powers=task.trial_powers(network.n_features),
             hold_out_from=_hold_out_from(task, network),
         )
     else:

@@ -78,11 +78,12 @@ class Task:
     regions: int | str = 1
     max_terms: int | None = None
 
-    @property
-    def trial_powers(self) -> tuple[int, ...]:
-        """Powers that bounds are tried with: those that one polynomial will have."""
+    def trial_powers(self, n_features: int) -> tuple[int, ...]:
+        """Give the powers that bounds are tried with: those that one polynomial is fitted with."""
+        is_written = count_terms(n_features, self.order) <= MAX_WRITTEN
+        order = self.order if is_written else highest_written(n_features, self.order)
         plain = self.regions == 1 and self.max_terms is None
-        return SQUARES if plain and self.order == max(SQUARES) else POWERS
+        return SQUARES if plain and order == max(SQUARES) else POWERS
 
     def report(self, text: str) -> None:
         """Say what a long conversion is doing."""
