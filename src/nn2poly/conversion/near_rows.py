@@ -27,7 +27,8 @@ def near_rows(rows: FitRows, count: int, inputs: Inputs, *, weight: float) -> Fi
     """Make rows between rows of the sample and near ones; the draw is the same for the same rows.
 
     Numbers lie on the line between both rows. Levels, and numbers of few values, come from either,
-    each by itself: on bike sharing, all from the same row is worse by .004 (16 regions of order 3).
+    each by itself: all from the same row was worse by .004 on bike (16 regions of order 3). Only
+    flags are taken together, as they may exclude each other: no forest has two types of soil.
 
     Parameters
     ----------
@@ -37,37 +38,43 @@ def near_rows(rows: FitRows, count: int, inputs: Inputs, *, weight: float) -> Fi
         Of each, relative to its row of the sample.
     """
     rng = np.random.default_rng(len(rows))
-    z = _unit_size(inputs.to_working(rows.X))
-    is_smooth = [
-        column.kind == "number" and _is_smooth(rows.X[:, places[0]])
-        for column, places in zip(inputs.columns, inputs.places, strict=True)
-    ]
+    kinds = [_kind(rows.X[:, list(places)]) for places in inputs.places]
+    # Cells along flags, of which there may be many, would be wide in the numbers.
+    flags = [places[0] for places, kind in zip(inputs.places, kinds, strict=True) if kind == "flag"]
+    z = _unit_size(np.delete(inputs.to_working(rows.X), flags, axis=1))
     parts, base = [], np.arange(count) % len(rows)
     for begin in range(0, count, len(rows)):
         here = base[begin : begin + len(rows)]
         partner = _partners(z, rng)[here]
-        parts.append(_between(rows.X[here], rows.X[partner], inputs.places, is_smooth, rng))
+        parts.append(_between(rows.X[here], rows.X[partner], inputs.places, kinds, rng))
     X = np.concatenate([rows.X[:0], *parts])
     return replace(rows.some(base), X=X, weights=weight * rows.weights[base])
 
 
-def _is_smooth(x: FloatArray) -> bool:
-    """Tell a number of many values, none of which stands out."""
+def _kind(x: FloatArray) -> str:
+    """Tell a number of many values, none of which stands out, flags, and others."""
+    if x.shape[1] > 1:
+        return "other"
     counts = np.unique(x, return_counts=True)[1]
-    return len(counts) > FEW_VALUES and counts.max() <= SPIKE * len(x)
+    if len(counts) <= 2:
+        return "flag"
+    smooth = len(counts) > FEW_VALUES and counts.max() <= SPIKE * len(x)
+    return "smooth" if smooth else "other"
 
 
 def _between(
     one: FloatArray,
     other: FloatArray,
     places: Sequence[Sequence[int]],
-    is_smooth: Sequence[bool],
+    kinds: Sequence[str],
     rng: np.random.Generator,
 ) -> FloatArray:
-    X, share = one.copy(), rng.random((len(one), 1))
-    for columns, smooth in zip(map(list, places), is_smooth, strict=True):
-        moved = share if smooth else rng.random((len(one), 1)) < 0.5
-        X[:, columns] += moved * (other[:, columns] - X[:, columns])
+    X, share, side = one.copy(), *rng.random((2, len(one), 1))
+    for columns, kind in zip(map(list, places), kinds, strict=True):
+        apart = side if kind == "flag" else rng.random((len(one), 1))
+        X[:, columns] += (share if kind == "smooth" else apart < 0.5) * (
+            other[:, columns] - X[:, columns]
+        )
     return X
 
 
