@@ -219,6 +219,18 @@ def test_worst_rows_of_a_regression_speak_of_no_logit(diabetes, poly, network, X
     assert "log-odds" not in static
 
 
+def test_several_classes_speak_of_scores_and_two_of_log_odds(wine, classifier, X, tmp_path):
+    several = wine.text.split("report-data")[0]
+    assert "In scores, the scale on which the terms add up" in several
+    assert "score of <i>" in several
+    assert "log-odds" not in several
+    poly = n2p.convert(classifier, 2, data=X)
+    text = n2p.report(poly, classifier, X, path=tmp_path / "r.html").read_text("utf-8")
+    two = text.split("report-data")[0]
+    assert "In log-odds, the scale on which the terms add up" in two
+    assert "scores" not in two
+
+
 def test_one_row_outside_is_spoken_of_as_one_and_in_a_line_of_its_own(classifier, X, tmp_path):
     poly = n2p.convert(classifier, 2, data=X)
     beyond = np.vstack([X[:30], [[9.0, 0.0, 0.0]]])

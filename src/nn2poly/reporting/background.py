@@ -121,11 +121,11 @@ def limits(poly: Explicit, card: FidelityCard | None, has_network: bool) -> tupl
     if poly.outputs.is_classifier:
         found.append(
             "A change that flips a decision is of one input alone, others held, or of two where "
-            "one does not do. It holds for the formula; whether it can be made is for the reader "
+            "one is not enough. It holds for the formula; whether it can be made is for the reader "
             "to judge."
         )
     found.append(
-        "Rows with a missing value were left out. Intervals and the promise hold for new rows from "
+        "Rows with a missing value are left out. Intervals and the promise hold for new rows from "
         "the same source; they say nothing of another one."
     )
     return tuple(found)

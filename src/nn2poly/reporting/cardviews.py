@@ -11,6 +11,7 @@ from nn2poly.arguments import plural
 from nn2poly.cards import FidelityCard
 from nn2poly.reporting.contents import CardView, Figure
 from nn2poly.reporting.numerals import number, prose, r_squared
+from nn2poly.reporting.payload import scale_meaning, term_scale
 from nn2poly.tables import Table
 from nn2poly.verdicts import agreement_text, verdict_sentences
 
@@ -31,12 +32,8 @@ _EXPLAINED = {
         "that brings.",
     ),
 }
-# Units that stand beside what they divide.
-_UNITS = {"/ sd": "RMSE / sd", "/ IQR": "95 % / IQR"}
-_LOG_ODDS = (
-    "Errors are in log-odds, the scale on which terms add up: 0 is a probability of 50 %, and one "
-    "more multiplies the odds by 2.7."
-)
+# Heads in the words of the page: units beside what they divide, and no second kind of region.
+_HEADS = {"/ sd": "RMSE / sd", "/ IQR": "95 % / IQR", "region": "where"}
 
 
 def numbered_as_given(card: FidelityCard, index: npt.NDArray[np.intp]) -> FidelityCard:
@@ -47,8 +44,13 @@ def numbered_as_given(card: FidelityCard, index: npt.NDArray[np.intp]) -> Fideli
     return replace(card, per_output=outputs)
 
 
-def card_views(here: FidelityCard | None, own: FidelityCard | None) -> tuple[CardView, ...]:
-    """Lay out the card measured on the rows of the report, then the polynomial's own."""
+def card_views(
+    here: FidelityCard | None, own: FidelityCard | None, link: str = "sigmoid"
+) -> tuple[CardView, ...]:
+    """Lay out the card measured on the rows of the report, then the polynomial's own.
+
+    ``link`` is that of a classifier; others have no need of it.
+    """
     views = []
     if here is not None:
         source = (
@@ -56,24 +58,25 @@ def card_views(here: FidelityCard | None, own: FidelityCard | None) -> tuple[Car
             "conversion saw score too well; its own card, if it has one, tells about rows kept "
             "apart."
         )
-        views.append(_view("On the rows of this report", source, here))
+        views.append(_view("On the rows of this report", source, here, link))
     if own is not None:
         kept = "never fitted" if own.held_out else "the same that were fitted: there were too few"
         source = f"Measured when the polynomial was made, on {plural(own.n_rows, 'row')}, {kept}."
-        views.append(_view("The polynomial's own card", source, own))
+        views.append(_view("The polynomial's own card", source, own, link))
     return tuple(views)
 
 
-def _view(heading: str, source: str, card: FidelityCard) -> CardView:
+def _view(heading: str, source: str, card: FidelityCard, link: str) -> CardView:
     verdict, *care = verdict_sentences(card.verdict, r2="R²")
     tables = [_explained(table) for table in card.tables()]
     if card.agreement is not None:
-        first = tables[0]
-        tables[0] = replace(first, note="\n".join(filter(None, [_LOG_ODDS, first.note])))
-    return CardView(heading, source, verdict, " ".join(care), promise(card), tuple(tables))
+        first, scale = tables[0], f"{term_scale(link)}, the scale on which terms add up"
+        meaning = f"Errors are in {scale}: {scale_meaning(link)}."
+        tables[0] = replace(first, note="\n".join(filter(None, [meaning, first.note])))
+    return CardView(heading, source, verdict, " ".join(care), promise(card, link), tuple(tables))
 
 
-def promise(card: FidelityCard | None) -> str:
+def promise(card: FidelityCard | None, link: str = "sigmoid") -> str:
     """Word the guarantee of a card, every output by its name."""
     if card is None:
         return ""
@@ -83,7 +86,7 @@ def promise(card: FidelityCard | None) -> str:
         return text
     text = text.replace(" (each output by itself)", "")
     each = " (each class by itself)" if len(card.guarantee.bounds) > 1 else ""
-    return text.replace(" of the network", f" of the network in log-odds{each}", 1)
+    return text.replace(" of the network", f" of the network in {term_scale(link)}{each}", 1)
 
 
 def _explained(table: Table) -> Table:
@@ -104,7 +107,7 @@ def _filled(table: Table) -> Table:
         for k in range(len(table.columns))
         if not table.rows or any(row[k] is not None for row in table.rows)
     ]
-    head = [_UNITS.get(table.columns[k], table.columns[k]) for k in kept]
+    head = [_HEADS.get(table.columns[k], table.columns[k]) for k in kept]
     if head[0] == "true label":
         head = ["true\u00a0↓ given\u00a0→", *(name.removeprefix("given ") for name in head[1:])]
     rows = (tuple(prose(v) if isinstance(v, str) else v for v in row) for row in table.rows)

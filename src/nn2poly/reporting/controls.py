@@ -66,7 +66,7 @@ def _slider(j: int, column: FloatArray, name: str, low: float, high: float) -> d
     first, last = bottom - margin, top + margin
     if whole:
         first, last = float(np.floor(first)), float(np.ceil(last))
-    edges = _edges(first, last, float(column.min()), 1.0 if whole else _unit(column))
+    edges = _edges(first, last, column, 1.0 if whole else _unit(column))
     return {
         "kind": "number",
         "name": name,
@@ -96,16 +96,24 @@ def _unit(column: FloatArray) -> float:
     return float(gaps.min()) if few and np.allclose(steps, np.round(steps)) else 0.0
 
 
-def _edges(first: float, last: float, lowest: float, unit: float) -> FloatArray:
+def _edges(first: float, last: float, column: FloatArray, unit: float) -> FloatArray:
     """Cut a track into even bins, each with equally many values where these are a unit apart.
+
+    Other values are cut from the lowest to the highest: a bar beyond them would show rows there.
 
     Examples
     --------
-    >>> _edges(-4.0, 27.0, 0.0, 1.0)[:3]
+    >>> _edges(-4.0, 27.0, np.array([0.0, 23.0]), 1.0)[:3]
     array([-4.5, -2.5, -0.5])
+    >>> _edges(-12.0, 12.0, np.array([0.5, 0.7, 2.5]), 0.0)
+    array([0.5, 1.5, 2.5])
     """
-    if not unit:
+    lowest, highest = float(column.min()), float(column.max())
+    if not unit and lowest == highest:
         return np.linspace(first, last, BINS + 1)
+    if not unit:
+        n_bins = max(1, round(BINS * (highest - lowest) / (last - first)))
+        return np.linspace(lowest, highest, n_bins + 1)
     step = unit * max(1.0, np.ceil((last - first + unit) / (BINS * unit)))
     start = lowest - unit / 2 - step * np.ceil((lowest - first) / step)
     return np.arange(start, last + step, step)

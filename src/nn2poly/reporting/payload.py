@@ -72,10 +72,31 @@ def output_prefix(outputs: Outputs) -> str:
     --------
     >>> output_prefix(Outputs(("y",))), output_prefix(Outputs(("y",), link="log1p"))
     ('', 'log1p of ')
+    >>> output_prefix(Outputs(("a", "b", "c"), link="softmax"))
+    'score of '
     """
-    if outputs.link == "identity":
-        return ""
-    return "log-odds of " if outputs.is_classifier else f"{outputs.link} of "
+    known = {"identity": "", "sigmoid": "log-odds of ", "softmax": "score of "}
+    return known.get(outputs.link, f"{outputs.link} of ")
+
+
+def term_scale(link: str) -> str:
+    """Name the scale on which terms add up, where it is not the output's own.
+
+    The raw outputs of a softmax are no log-odds: only their differences are.
+
+    Examples
+    --------
+    >>> term_scale("sigmoid"), term_scale("softmax"), term_scale("log1p")
+    ('log-odds', 'scores', 'log1p of the target')
+    """
+    return {"sigmoid": "log-odds", "softmax": "scores"}.get(link, f"{link} of the target")
+
+
+def scale_meaning(link: str) -> str:
+    """Say what a number on the scale of a classifier's terms means."""
+    if link == "softmax":
+        return "one more for a class multiplies its odds against any other class by 2.7"
+    return "0 is a probability of 50 %, and one more multiplies the odds by 2.7"
 
 
 def shown_scale(outputs: Outputs) -> str:

@@ -103,7 +103,7 @@ const charts = (() => {
   // A legend above a small chart: as many columns as its names leave room for, and its height.
   const legend = (box, names) => {
     const text = 6 * Math.max(...names.map((name) => name.length));
-    const columns = Math.min(names.length, Math.max(1, Math.floor((widthOf(box) - 40) / (40 + text))));
+    const columns = Math.min(names.length, Math.max(1, Math.floor((widthOf(box) - 40) / (50 + text))));
     const settings = { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 10 }, entrywidth: 0.99 / columns, entrywidthmode: "fraction" };
     return { settings, height: 12 + 19 * Math.ceil(names.length / columns) };
   };
@@ -120,12 +120,14 @@ const rowOf = (i) => rows.X.slice(i * polynomial.nFeatures, (i + 1) * polynomial
 const columnOf = (j) => rows.index.map((_, i) => rows.X[i * polynomial.nFeatures + j]);
 const outputsOf = (values) => rows.index.map((_, i) => values[i * polynomial.nOutputs + state.output]);
 const outputName = () => polynomial.outputs[state.output];
-// What the formula gives, where terms add up: of a classifier log-odds.
+// What the formula gives, where terms add up: of a classifier log-odds, or scores.
 const outputLabel = () => `${polynomial.prefix}${outputName()}`;
+const outputWords = () => `${polynomial.prefix ? "the " : ""}${outputLabel()}`;
 // What is shown: a probability, or the target.
 const shownName = () => polynomial.shown[state.output];
 const shownText = (value, digits = 4) => (polynomial.isProbability ? percentText(value) : formatted(value, digits));
-const shownAxis = () => (polynomial.isProbability ? { tickformat: ".0~%" } : {});
+// As many digits as a rare class needs.
+const shownAxis = () => (polynomial.isProbability ? { tickformat: "~%" } : {});
 // The raw outputs of a row that travels, on the scale that is shown.
 const shownOf = (values, i) => polynomial.scaled(values.subarray(i * polynomial.nOutputs, (i + 1) * polynomial.nOutputs))[state.output];
 
@@ -145,7 +147,7 @@ charts.add("chart-agreement", (box) => {
   const text = (i) => `row ${rows.index[i]}<br>network ${shownText(x[i])}<br>polynomial ${shownText(y[i])}`;
   const r2 = data.r2[state.output];
   const [n, total] = [rows.index.length, data.rows.complete].map((count) => count.toLocaleString("en-US"));
-  const shown = total === "1" ? "The only row is drawn." : n === total ? `All ${n} rows are drawn.` : `${n} of ${total} rows are drawn, evenly spread, the worst among them.`;
+  const shown = total === "1" ? "The only row is drawn." : n === total ? `All ${n} rows are drawn.` : `Drawn are ${n} of ${total} rows, evenly spread, the worst among them.`;
   const count = view.outside.toLocaleString("en-US");
   const left = allRows.checked || !view.outside ? ""
     : ` ${view.outside === 1 ? "1 row lies" : `${count} rows lie`} outside this view; diamonds at its edge mark ${view.outside === far.length ? (far.length === 1 ? "it" : "them") : `the ${far.length} of them that are drawn`}.`;
@@ -166,7 +168,7 @@ charts.add("chart-agreement", (box) => {
       xaxis: { title: charts.title(`network: ${shownName()}`, box), range, ...shownAxis() },
       yaxis: { title: charts.title(`polynomial: ${shownName()}`, box, 0.5), range, ...shownAxis() },
     },
-    caption: `${shownName()}; R² ${r2}${polynomial.prefix ? ` of ${outputLabel()}` : ""}. ${shown}${left}`,
+    caption: `${shownName()}; R² ${r2}${polynomial.prefix ? ` of ${outputWords()}` : ""}. ${shown}${left}`,
     summary: `Scatter chart of polynomial against network for ${shownName()}, around the identity line, R² ${r2}.${left}`,
   };
 });

@@ -4,7 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const slack = (low, high) => 1e-9 * (high - low) + 1e-12 * Math.max(Math.abs(low), Math.abs(high));
 const isOutside = (x, low, high) => x < low - slack(low, high) || x > high + slack(low, high);
 
-// Where the data are: one bar per bin, over the whole track; the range of validity behind it.
+// Where the data are: one bar per bin; the range of validity behind them.
 function strip(control) {
   const n = control.counts.length;
   const top = Math.max(...control.counts, 1);

@@ -33,8 +33,8 @@ const effects = (() => {
         xaxis: { title: charts.title(`moves ${outputLabel()} by`, box), rangemode: "tozero", nticks: 6 },
         yaxis: { tickvals: shown.map((_, i) => i), ticktext: shown.map((b) => plain(shortened(b.name, charts.room(box)))), showgrid: false, zeroline: false },
       },
-      caption: `How far ${outputLabel()} moves with each input.${shown.length < bars.length ? ` The ${shown.length} inputs that move it most, of ${bars.length}.` : ""}`,
-      summary: `Bar chart of how far ${outputLabel()} moves with each input. First: ${bars.slice(0, 3).map((b) => b.name).join("; ")}.`,
+      caption: `How far each input moves ${outputWords()}.${shown.length < bars.length ? ` The ${shown.length} inputs that move it most, of ${bars.length}.` : ""}`,
+      summary: `Bar chart of how far each input moves ${outputWords()}. First: ${bars.slice(0, 3).map((b) => b.name).join("; ")}.`,
     };
   }
 

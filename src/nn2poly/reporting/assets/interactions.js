@@ -63,7 +63,7 @@ const interactions = (() => {
         xaxis: { tickvals: at, ticktext: labels.map(plain), tickangle: crowded ? -60 : 0, showgrid: false, zeroline: false, range: [-0.5, kept.length - 1.5] },
         yaxis: { tickvals: at, ticktext: labels.map(plain), range: [kept.length - 0.5, 0.5], showgrid: false, zeroline: false },
       },
-      caption: `How far pairs of inputs move ${outputLabel()}.${kept.length < players.length ? ` The ${kept.length} inputs that take part most, of ${players.length}.` : ""}`,
+      caption: `How far pairs of inputs move ${outputWords()}.${kept.length < players.length ? ` The ${kept.length} inputs that take part most, of ${players.length}.` : ""}`,
       summary: `Heatmap of the strength of pairs of inputs for ${outputLabel()}. Strongest pair: ${first}.`,
     };
   }
