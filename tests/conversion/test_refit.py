@@ -183,6 +183,7 @@ def test_rare_flags_that_never_met_by_chance_keep_their_product(make_network):
     assert "a · b" in poly.term_names()
 
 
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
 def test_rows_with_shuffled_columns_weigh_as_much_as_costs_others_little(monkeypatch, make_network):
     rng = np.random.default_rng(4)
     network = make_network(4, (4, 30, 20, 1), "tanh", spread=2.0)

@@ -81,11 +81,12 @@ def _between(
 def _partners(z: FloatArray, rng: np.random.Generator) -> IntArray:
     """Give each row (n, p) another of its cell: its place.
 
-    Cells are halved at their median, all at a time, along a column in which they are wide.
+    Cells are halved at their median, all at a time, along a column in which they are wide. Without
+    columns there is one.
     """
     n = len(z)
     order, ends = rng.permutation(n), np.array([0, n])
-    while ends[1] - ends[0] >= 2 * CELL:
+    while z.shape[1] and ends[1] - ends[0] >= 2 * CELL:
         starts, sizes = ends[:-1], np.diff(ends)
         inside = z[order]
         wide = np.maximum.reduceat(inside, starts) - np.minimum.reduceat(inside, starts)
