@@ -30,7 +30,7 @@ def warning_text(formulas: Sequence[Any]) -> str:
     >>> net = n2p.Network([n2p.Layer([[9.0]], None, "tanh"), n2p.Layer([[1.0]])])
     >>> poly = n2p.convert(net, 1, data=[[i / 2000 - 1.0] for i in range(4000)], bounded=False)
     >>> warning_text([poly])
-    'Rough (R² 0.834): this formula follows its network only roughly.'
+    'Rough (R² 0.83...): this formula follows its network only roughly.'
     """
     cards = [card for card in (getattr(each, "card", None) for each in formulas) if card]
     told = [card.verdict for card in cards if card.verdict.grade in WARNED]
