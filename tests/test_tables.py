@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nn2poly.errors import InvalidInputError, MissingDependencyError
-from nn2poly.tables import Table
+from nn2poly.tables import Table, shown_rows
 
 TABLE = Table(
     "Largest terms",
@@ -74,6 +74,11 @@ def test_a_table_without_rows_says_so():
 )
 def test_cells_are_written_with_four_significant_digits(value, text):
     assert cell(value) == text
+
+
+def test_an_r2_beside_one_that_ran_away_stays_what_it_is():
+    table = Table("", ("way", "R2"), (("near", 0.97), ("far", -6e17)))
+    assert shown_rows(table) == [("near", "0.9700"), ("far", "-6.000e+17")]
 
 
 def test_numbers_go_right_and_strings_left_under_their_headings():

@@ -141,26 +141,32 @@ def shown_rows(table: Table) -> list[tuple[str, ...]]:
     >>> shown_rows(Table("", ("R2", "share"), ((0.99998, 0.99998), (0.98996, 0.5), (1.0, 1.0))))
     [('0.99998', '1.000'), ('0.9899', '0.5000'), ('1.000', '1.000')]
     """
-    close = [name.endswith(("R2", "R²")) for name in table.columns]
     return [
         tuple(
-            _format_r2(cell) if r2 and isinstance(cell, float) else format_cell(cell)
-            for cell, r2 in zip(row, close, strict=True)
+            _format_r2(cell) if _is_r2(name) and isinstance(cell, float) else format_cell(cell)
+            for cell, name in zip(row, table.columns, strict=True)
         )
         for row in settled_rows(table)
     ]
 
 
 def settled_rows(table: Table) -> list[tuple[object, ...]]:
-    """Give the rows as they are shown: what rounding leaves of a zero is zero.
+    """Give the rows as they are shown: what rounding leaves of a zero is zero, but for R².
 
     Examples
     --------
     >>> settled_rows(Table("", ("term", "value"), (("a", 2.0), ("b", -1.5e-17))))
     [('a', 2.0), ('b', 0.0)]
     """
-    columns = [_settled(column) for column in zip(*table.rows, strict=True)]
+    columns = [
+        column if _is_r2(name) else _settled(column)
+        for name, column in zip(table.columns, zip(*table.rows, strict=True), strict=False)
+    ]
     return list(zip(*columns, strict=True))
+
+
+def _is_r2(name: str) -> bool:
+    return name.endswith(("R2", "R²"))
 
 
 def _settled(column: tuple[object, ...]) -> tuple[object, ...]:

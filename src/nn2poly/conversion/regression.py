@@ -67,7 +67,7 @@ class Moments:
         Parameters
         ----------
         penalty
-            Array (m,): what each is shrunk, relative to terms of unit size.
+            Array (m,): what each is shrunk, relative to terms of unit size; or a form (m, m).
         towards
             Array (m, k) that coefficients are shrunk towards; 0 if nothing is said.
         """
@@ -76,7 +76,9 @@ class Moments:
         start = np.zeros((m, self.cross.shape[1])) if towards is None else towards
         system = gram / self.weight
         # A trace of ridge keeps the system regular where terms are the same on all rows.
-        system[np.diag_indices(m)] += penalty + 1e-12
+        if penalty.ndim == 2:
+            system += penalty
+        system[np.diag_indices(m)] += 1e-12 if penalty.ndim == 2 else penalty + 1e-12
         change = np.linalg.solve(system, (self.cross[:m] - gram @ start) / self.weight)
         return np.asarray(start + change, dtype=np.float64)
 
