@@ -28,8 +28,8 @@ _EXPLAINED = {
     "Where the error enters": (
         "Which layer the error comes from",
         ("layer of the network", "share of error"),
-        "In each layer the activations are replaced by polynomials; this is how much of the error "
-        "that brings.",
+        "The conversion first replaces the activations of each layer by polynomials; this is how "
+        "much of the error each layer brought then, before any fit to the network's outputs.",
     ),
 }
 # Heads in the words of the page: units beside what they divide, and no second kind of region.
@@ -61,8 +61,8 @@ def card_views(
         views.append(_view("On the rows of this report", source, here, link))
     if own is not None:
         kept = "never fitted" if own.held_out else "the same that were fitted: there were too few"
-        source = f"Measured when the polynomial was made, on {plural(own.n_rows, 'row')}, {kept}."
-        views.append(_view("The polynomial's own card", source, own, link))
+        source = f"Measured when the formula was made, on {plural(own.n_rows, 'row')}, {kept}."
+        views.append(_view("The formula's own card", source, own, link))
     return tuple(views)
 
 
@@ -135,7 +135,7 @@ def quality_figures(
     if seen.measure == "R2":
         made = [
             Figure("R² of the network against the response", r_squared(seen.network)),
-            Figure("R² of the formula against it", r_squared(seen.formula)),
+            Figure("R² of the formula against the response", r_squared(seen.formula)),
         ]
         if spread is None:
             return (*made, Figure("R² of the mean alone", "0"))

@@ -85,8 +85,14 @@
     const box = byId("range");
     box.classList.toggle("beyond", names.length > 0);
     box.textContent = names.length
-      ? `Outside the range in ${names.slice(0, 3).map((n) => shortened(n, 30)).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}: the polynomial may be far from the network here.`
+      ? `Outside the range in ${names.slice(0, 3).map((n) => shortened(n, 30)).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}: the formula may be far from the network here.`
       : "Every input is within its range.";
+    const held = polynomial.features.flatMap((name, j) => {
+      const [least, most] = polynomial.heldAt(j);
+      if (!isOutside(state.x[j], least, most)) return [];
+      return [`${shortened(name, 30)} is held at ${formatted(state.x[j] < least ? least : most)}`];
+    });
+    if (held.length) box.textContent += ` ${held.slice(0, 3).join(", ")}${held.length > 3 ? `, ${held.length - 3} more too` : ""}: beyond that the formula stays the same.`;
   }
 
   const signed = (change) => {
