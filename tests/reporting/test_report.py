@@ -73,6 +73,16 @@ def test_the_card_on_the_rows_comes_first_and_the_own_card_is_named(diabetes):
     assert "never fitted" in own[0].source
 
 
+def test_the_verdict_says_what_its_grade_allows(diabetes, wine):
+    for made in (diabetes, wine):
+        (view,) = card_views(None, made.poly.card)
+        grade = made.poly.card.verdict.grade
+        assert grade in ("faithful", "useful", "rough")
+        assert view.meaning.startswith(f"{grade.capitalize()} means")
+    verdict = diabetes.text.split('id="findings"')[0]
+    assert re.search(r"<p>(Faithful|Useful|Rough) means", verdict)
+
+
 def test_the_card_on_the_rows_is_that_of_fidelity_mixed_rows_included(network, X):
     poly = n2p.convert(network, 2, data=X)
     said = contents(poly, network, X).cards[0]

@@ -32,6 +32,14 @@ _EXPLAINED = {
         "much of the error each layer brought then, before any fit to the network's outputs.",
     ),
 }
+# What a grade allows, as docs/fidelity.md has it; the verdict says itself what to do with others.
+_ALLOWS = {
+    "faithful": "Faithful means that the formula may speak for the network.",
+    "useful": "Useful means that main effects and directions can be read off the formula; check "
+    "single predictions with the network.",
+    "rough": "Rough means a first impression: regions, more terms or a higher order may come "
+    "closer to the network.",
+}
 # Heads in the words of the page: units beside what they divide, and no second kind of region.
 _HEADS = {"/ sd": "RMSE / sd", "/ IQR": "95 % / IQR", "region": "where"}
 
@@ -73,7 +81,10 @@ def _view(heading: str, source: str, card: FidelityCard, link: str) -> CardView:
         first, scale = tables[0], f"{term_scale(link)}, the scale on which terms add up"
         meaning = f"Errors are in {scale}: {scale_meaning(link)}."
         tables[0] = replace(first, note="\n".join(filter(None, [meaning, first.note])))
-    return CardView(heading, source, verdict, " ".join(care), promise(card, link), tuple(tables))
+    meaning = _ALLOWS.get(card.verdict.grade, "")
+    return CardView(
+        heading, source, verdict, meaning, " ".join(care), promise(card, link), tuple(tables)
+    )
 
 
 def promise(card: FidelityCard | None, link: str = "sigmoid") -> str:
