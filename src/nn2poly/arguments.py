@@ -290,11 +290,16 @@ def interval_text(low: float | None, high: float | None) -> str:
 
     Examples
     --------
-    >>> interval_text(0.81234, 6.2), interval_text(None, 12000.0)
-    ('0.8123 … 6.2', '… 1.2e+04')
+    >>> interval_text(0.81234, 6.2), interval_text(None, 99999.0)
+    ('0.8123 … 6.2', '… 99,999')
     """
-    ends = ("" if end is None or isinf(end) else f"{end:.4g}" for end in (low, high))
+    ends = ("" if end is None or isinf(end) else _end_text(end) for end in (low, high))
     return " … ".join(ends).strip()
+
+
+def _end_text(end: float) -> str:
+    """Write a bound with four digits, a large one in full: 1e+05 is not the 99,999 meant."""
+    return f"{end:,.0f}" if 1e4 <= abs(end) < 1e9 else f"{end:.4g}"
 
 
 def _described(value: object) -> str:

@@ -45,6 +45,14 @@ def test_a_column_that_rises_is_told_by_its_ends_and_one_that_turns_by_its_peaks
     assert "changes nothing" in Findings(flat, X).of_column("t", 0)
 
 
+def test_a_column_whose_effects_cancel_is_said_to_hardly_change_the_average():
+    X = np.array([[a, b] for a in (-1.0, 0.0, 1.0) for b in (0.0, 1.0)])
+    poly = Polynomial.from_terms(["a", "a b", "b"], [1.0, 3.0, 0.001], ["a", "b"])
+    assert Findings(poly, X).of_column("b", 0) == (
+        "b: on average it hardly changes y (0 to 0.001)."
+    )
+
+
 def test_a_classifier_is_told_in_percent_of_the_class():
     poly = rentals(classes=("few", "many"), link="sigmoid")
     said = Findings(poly, rows(), "probability")

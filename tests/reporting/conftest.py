@@ -250,6 +250,21 @@ def powered(folder):
 
 
 @pytest.fixture(scope="session")
+def spouses(folder):
+    """A factor of long levels that begin and end alike, one of them empty, and a yes/no."""
+    levels = ["Married-civ-spouse", "Married-AF-spouse", ""]
+    status = Column.factor("marital-status", levels)
+    inputs = Inputs((status, Column("member", "binary"), Column("age")))
+    inputs = inputs.seen([0.0, 0, 0, 0, 20.0], [1.0, 1, 1, 1, 70.0])
+    rng = np.random.default_rng(6)
+    X = np.column_stack(
+        [np.eye(3)[np.arange(60) % 3], np.arange(60) // 3 % 2, rng.uniform(20, 70, 60)]
+    )
+    poly = n2p.Polynomial([[1.0], [2.0], [-1.5], [0.5], [0.001], [0.1]], 1, inputs=inputs)
+    return Made(n2p.report(poly, None, X, path=folder / "spouses.html"), poly, X)
+
+
+@pytest.fixture(scope="session")
 def rentals(folder):
     """Four regions by hand, of a bounded number, a yes/no, a factor and another number."""
     hour = Column("hour", coordinates=(Coordinate(12.0, 5.0, Identity(1.0, 22.0)),))

@@ -182,6 +182,41 @@ def test_levels_and_switches_stand_for_zeros_and_ones(visit, make_network, folde
     assert_follows(page.raw(), poly, [0, 0, 1, 0, 0.5])
 
 
+def test_shortened_levels_of_a_factor_differ_in_the_waterfall(stay, spouses):
+    page = stay(spouses.path).page
+    page.locator("#chart-waterfall").scroll_into_view_if_needed()
+    seen = []
+    for level in ("0", "1"):
+        page.get_by_label("marital-status", exact=True).select_option(level)
+        drawn(page, "chart-waterfall")
+        labels = page.evaluate("document.getElementById('chart-waterfall').layout.yaxis.ticktext")
+        seen += [label for label in labels if "=" in label]
+    assert len(seen) == len(set(seen)) == 2, seen
+
+
+def test_an_empty_level_and_a_yes_or_no_have_names(stay, spouses):
+    page = stay(spouses.path).page
+    options = page.get_by_label("marital-status", exact=True).locator("option")
+    assert options.all_text_contents()[2] == "(empty) (33.3 %)"
+    assert "(empty)" in page.locator("#data").inner_text()
+    switch = page.locator(".control", has=page.get_by_label("member", exact=True))
+    assert "yes in 50 % of rows, else no" in switch.inner_text()
+
+
+def test_an_input_that_hardly_matters_does_not_look_steep(stay, spouses):
+    page = stay(spouses.path).page
+    page.locator("#effect-feature").select_option(label="member")
+    drawn(page, "chart-effect")
+    chart = page.evaluate(
+        "(({ data, layout }) => [data[0].y, layout.yaxis.range])"
+        "(document.getElementById('chart-effect'))"
+    )
+    (no, yes), (low, high) = chart
+    assert yes - no == pytest.approx(0.001)
+    assert high - low == pytest.approx(0.25 * spouses.poly.predict(spouses.X).std())
+    assert low < no < yes < high
+
+
 @pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
 def test_a_worst_row_can_be_tried(stay, diabetes):
     page = stay(diabetes.path)

@@ -185,6 +185,19 @@ def test_a_value_on_the_border_belongs_to_the_side_above(stay, rentals):
         assert_follows(page.raw(), rentals.poly, x)
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_an_input_beyond_its_bound_is_said_to_be_held(visit, rentals, width):
+    page = visit(rentals.path, width=width).page
+    hour = page.get_by_label("hour", exact=True)
+    hour.fill("22.5")
+    expect(page.locator("#range")).to_contain_text(
+        "Every input is within its range. hour is held at 22: beyond that the formula stays"
+    )
+    expect(page.locator("#range")).to_be_visible()
+    hour.fill("21")
+    expect(page.locator("#range")).not_to_contain_text("held")
+
+
 def test_crossing_a_border_is_said_with_the_step_and_the_terms(stay, rentals):
     page = stay(rentals.path)
     row = int(np.flatnonzero(rentals.poly.region_of(rentals.X) == 1)[0])

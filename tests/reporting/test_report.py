@@ -67,10 +67,20 @@ def test_the_same_input_gives_the_same_file(poly, network, X, tmp_path):
 
 def test_the_card_on_the_rows_comes_first_and_the_own_card_is_named(diabetes):
     assert "On the rows of this report" in diabetes.text
-    assert "The polynomial&#39;s own card" in diabetes.text
+    assert "The formula&#39;s own card" in diabetes.text
     own = card_views(None, diabetes.poly.card)
-    assert [view.heading for view in own] == ["The polynomial's own card"]
+    assert [view.heading for view in own] == ["The formula's own card"]
     assert "never fitted" in own[0].source
+
+
+def test_the_verdict_says_what_its_grade_allows(diabetes, wine):
+    for made in (diabetes, wine):
+        (view,) = card_views(None, made.poly.card)
+        grade = made.poly.card.verdict.grade
+        assert grade in ("faithful", "useful", "rough")
+        assert view.meaning.startswith(f"{grade.capitalize()} means")
+    verdict = diabetes.text.split('id="findings"')[0]
+    assert re.search(r"<p>(Faithful|Useful|Rough) means", verdict)
 
 
 def test_the_card_on_the_rows_is_that_of_fidelity_mixed_rows_included(network, X):
@@ -88,7 +98,7 @@ def test_without_a_network_the_card_is_that_of_the_conversion(network, X):
     found = contents(poly, None, X)
     assert not found.has_network
     assert found.worst == ()
-    assert [view.heading for view in found.cards] == ["The polynomial's own card"]
+    assert [view.heading for view in found.cards] == ["The formula's own card"]
     assert found.figures == figures(poly.card, poly.n_terms)
 
 
@@ -138,7 +148,7 @@ def test_network_and_polynomial_are_held_against_the_response(poly, network, X):
     y[3] = np.nan
     described, scores = contents(poly, network, X, y).response
     assert described[0][6] == 1
-    assert [line[0] for line in scores] == ["network", "polynomial"]
+    assert [line[0] for line in scores] == ["network", "formula"]
     assert scores[0][2] == 1.0
     known = np.delete(np.arange(60), 3)
     residual = y[known] - poly.predict(X[known])
@@ -155,7 +165,7 @@ def test_labels_are_compared_whatever_their_type(make_network):
     labels = poly.predict_label(X).astype(float)
     classes, right = contents(poly, network, X, labels).response
     assert sum(line[1] for line in classes) == 50
-    assert dict(right)["polynomial"] == 1.0
+    assert dict(right)["formula"] == 1.0
 
 
 @pytest.fixture
@@ -207,7 +217,7 @@ def test_worst_rows_give_the_probability_of_the_class_that_the_network_chooses(w
         assert row.chosen.name == poly.classes[k]
         assert row.chosen.network >= 0.5
         assert row.chosen.polynomial == pytest.approx(poly.predict_proba(X[[row.row]])[0, k])
-    for words in ("P network", "P polynomial"):
+    for words in ("P network", "P formula"):
         assert f">{words}</th>" in wine.text
     assert "logit" not in wine.text.split("report-data")[0]
 

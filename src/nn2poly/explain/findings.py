@@ -18,8 +18,9 @@ from nn2poly.formula.region_tree import level_names
 # Points along a number; ends of what is usual; the share of rows below which a level is not
 # spoken of; how near to its peak, as a share of the way, an effect still counts as there (taste).
 POINTS, USUAL, RARE, NEAR = 25, (0.05, 0.95), 0.005, 0.75
-# A change of a probability that is none to a reader (taste).
-HARDLY = 5e-4
+# A change of a probability that is none to a reader; the share of what an output varies by below
+# which an average is called flat (taste).
+HARDLY, FLAT = 5e-4, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,9 @@ class Findings:
         low, high = int(values.argmin()), int(values.argmax())
         if np.ptp(values) == 0.0:
             return f"{name}: on average it changes nothing."
+        if np.ptp(values) < FLAT * self._varies(output):
+            ends = f"{say(values[low])} to {say(values[high])}"
+            return f"{name}: on average it hardly changes {out} ({ends})."
         steps = np.diff(values)
         if self._is_number(name) and (np.all(steps >= 0) or np.all(steps <= 0)):
             way = "up" if steps.sum() > 0 else "down"
@@ -109,6 +113,13 @@ class Findings:
         if again:
             return size
         return f"adds {size} to {out}" if by > 0 else f"takes {size} from {out}"
+
+    def _varies(self, output: int) -> float:
+        """Give the standard deviation of an output over the rows, on its scale."""
+        if "deviations" not in self.known:
+            made = self.poly.outputs.on_scale(self.poly.raw_outputs(self.rows), self.kind)
+            self.known["deviations"] = made.std(axis=0)
+        return float(self.known["deviations"][output])
 
     def _say(self, values: FloatArray) -> Any:
         if self.kind == "probability":
@@ -197,14 +208,15 @@ def amount(value: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> amount(2273.4), amount(0.01234), amount(-3e-14), amount(12.0)
-    ('2,270', '0.0123', '0', '12')
+    >>> amount(2012.0, 4), amount(22734.0), amount(0.01234), amount(-3e-14), amount(12.0)
+    ('2012', '22,700', '0.0123', '0', '12')
     """
     if abs(value) < 1e-9:
         return "0"
     decimals = digits - 1 - int(np.floor(np.log10(abs(value))))
     rounded = round(value, decimals)
-    text = f"{rounded:,.{max(0, decimals)}f}"
+    group = "," if abs(rounded) >= 10_000 else ""  # 2012 is a year, or could be
+    text = f"{rounded:{group}.{max(0, decimals)}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return text.replace("-", "−")
 

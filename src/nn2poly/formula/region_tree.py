@@ -263,6 +263,8 @@ def condition_text(column: int, meets: Between | Among, inputs: Inputs) -> str:
 def level_names(inputs: Inputs, column: int) -> tuple[str, ...]:
     """Name the levels of a column; a yes/no that is not 0 and 1 is named by its values.
 
+    A level that is an empty text is shown as such: nothing would stand in its place.
+
     Examples
     --------
     >>> from nn2poly.inputs import Column
@@ -271,7 +273,7 @@ def level_names(inputs: Inputs, column: int) -> tuple[str, ...]:
     """
     found = inputs.columns[column]
     if found.kind == "factor":
-        return found.levels
+        return tuple(level or "(empty)" for level in found.levels)
     (place,) = inputs.places[column]
     low, high = (float(end[place]) for end in inputs.ends())
     return ("no", "yes") if (low, high) == (0.0, 1.0) else (_short(low, 0.0), _short(high, 0.0))

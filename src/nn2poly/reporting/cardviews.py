@@ -28,9 +28,17 @@ _EXPLAINED = {
     "Where the error enters": (
         "Which layer the error comes from",
         ("layer of the network", "share of error"),
-        "In each layer the activations are replaced by polynomials; this is how much of the error "
-        "that brings.",
+        "The conversion first replaces the activations of each layer by polynomials; this is how "
+        "much of the error each layer brought then, before any fit to the network's outputs.",
     ),
+}
+# What a grade allows, as docs/fidelity.md has it; the verdict says itself what to do with others.
+_ALLOWS = {
+    "faithful": "Faithful means that the formula may speak for the network.",
+    "useful": "Useful means that main effects and directions can be read off the formula; check "
+    "single predictions with the network.",
+    "rough": "Rough means a first impression: regions, more terms or a higher order may come "
+    "closer to the network.",
 }
 # Heads in the words of the page: units beside what they divide, and no second kind of region.
 _HEADS = {"/ sd": "RMSE / sd", "/ IQR": "95 % / IQR", "region": "where"}
@@ -61,8 +69,8 @@ def card_views(
         views.append(_view("On the rows of this report", source, here, link))
     if own is not None:
         kept = "never fitted" if own.held_out else "the same that were fitted: there were too few"
-        source = f"Measured when the polynomial was made, on {plural(own.n_rows, 'row')}, {kept}."
-        views.append(_view("The polynomial's own card", source, own, link))
+        source = f"Measured when the formula was made, on {plural(own.n_rows, 'row')}, {kept}."
+        views.append(_view("The formula's own card", source, own, link))
     return tuple(views)
 
 
@@ -73,7 +81,10 @@ def _view(heading: str, source: str, card: FidelityCard, link: str) -> CardView:
         first, scale = tables[0], f"{term_scale(link)}, the scale on which terms add up"
         meaning = f"Errors are in {scale}: {scale_meaning(link)}."
         tables[0] = replace(first, note="\n".join(filter(None, [meaning, first.note])))
-    return CardView(heading, source, verdict, " ".join(care), promise(card, link), tuple(tables))
+    meaning = _ALLOWS.get(card.verdict.grade, "")
+    return CardView(
+        heading, source, verdict, meaning, " ".join(care), promise(card, link), tuple(tables)
+    )
 
 
 def promise(card: FidelityCard | None, link: str = "sigmoid") -> str:
@@ -135,7 +146,7 @@ def quality_figures(
     if seen.measure == "R2":
         made = [
             Figure("R² of the network against the response", r_squared(seen.network)),
-            Figure("R² of the formula against it", r_squared(seen.formula)),
+            Figure("R² of the formula against the response", r_squared(seen.formula)),
         ]
         if spread is None:
             return (*made, Figure("R² of the mean alone", "0"))

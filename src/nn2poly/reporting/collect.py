@@ -187,7 +187,7 @@ def _of_regions(
 
 def _units(poly: Explicit) -> str:
     raw = all(coordinate.is_plain for coordinate in poly.inputs.coordinates)
-    return "in raw units" if raw else "as the polynomial has them: (value − centre) / scale"
+    return "in raw units" if raw else "as the formula has them: (value − centre) / scale"
 
 
 def _check_size(poly: Explicit) -> None:

@@ -36,12 +36,14 @@ class FlipView:
 class CardView:
     """A fidelity card laid out: where it was measured, its verdict, tables and guarantee.
 
-    ``care`` is what the verdict says to take care of, or "".
+    ``meaning`` is what its grade allows, and ``care`` what to take care of; "" where nothing is
+    to be said.
     """
 
     heading: str
     source: str
     verdict: str
+    meaning: str
     care: str
     guarantee: str
     tables: tuple[Table, ...]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.inputs import Column, Inputs
+from nn2poly.formula.region_tree import level_names
+from nn2poly.inputs import Inputs
 
 # Bars of the density behind a slider; how far it reaches beyond the range, in parts of it (taste).
 BINS = 24
@@ -39,20 +40,20 @@ def controls(
         if j not in done and column.kind == "number":
             made.append(_slider(j, X[:, j], column.name, float(low[j]), float(high[j])))
         elif j not in done:
-            made.append(_choice(column, list(inputs.places[number]), X, inputs.ends()))
+            made.append(_choice(inputs, number, X))
             done.update(inputs.places[number])
     return made
 
 
-def _choice(
-    column: Column, places: list[int], X: FloatArray, ends: tuple[FloatArray, FloatArray]
-) -> dict[str, Any]:
-    low, high = ends
+def _choice(inputs: Inputs, number: int, X: FloatArray) -> dict[str, Any]:
+    """Describe a switch, with the names of its two values, or a chooser of levels."""
+    column, places = inputs.columns[number], list(inputs.places[number])
+    low, high = inputs.ends()
     return {
         "kind": "switch" if column.kind == "binary" else "levels",
         "name": column.name,
         "features": places,
-        "levels": list(column.levels) or [column.name],
+        "levels": list(level_names(inputs, number)),
         "low": low[places].tolist(),
         "high": high[places].tolist(),
         "shares": (high == X)[:, places].mean(axis=0).tolist(),

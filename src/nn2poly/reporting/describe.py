@@ -129,7 +129,9 @@ def _factor(column: Column, places: list[int], rows: Rows) -> tuple[object, ...]
     share = (rows.X[:, places] > 0.5).mean(axis=0)
     order = np.argsort(-share, kind="stable")[:MAX_LEVELS]
     usual = ", ".join(
-        f"{column.levels[k]}\u00a0({100 * share[k]:.3g}\u00a0%)" for k in order if share[k] > 0
+        f"{column.levels[k] or '(empty)'}\u00a0({100 * share[k]:.3g}\u00a0%)"
+        for k in order
+        if share[k] > 0
     )
     distinct, blank = int((share > 0).sum()), (None,) * 4
     here = f", {distinct} of them here" if distinct < len(places) else ""

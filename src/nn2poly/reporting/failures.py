@@ -36,7 +36,7 @@ class Measured:
     def outputs(self) -> dict[str, FloatArray]:
         """Raw outputs by the name of the model."""
         both = {} if self.truth is None else {"network": self.truth}
-        return {**both, "polynomial": self.guess}
+        return {**both, "formula": self.guess}
 
 
 def worst_rows(poly: Explicit, measured: Measured) -> tuple[WorstRow, ...]:

@@ -100,7 +100,7 @@ def exported(poly: Polynomial, ranking: Ranking, X: FloatArray) -> tuple[Polynom
     kept = np.sort(np.argsort(-size, kind="stable")[:n_terms])
     small = poly.keep(kept)
     note = (
-        f"The whole polynomial is too long to copy from a page: the text holds the {n_terms:,} of "
+        f"The whole formula is too long to copy from a page: the text holds the {n_terms:,} of "
         f"its {poly.n_terms:,} terms that move the outputs most, and follows the whole with R² "
         f"{r_squared(_follows(poly, small, X))} on these rows; poly.save keeps "
         f"the whole. {_DIGITS}"

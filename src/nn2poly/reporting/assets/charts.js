@@ -87,7 +87,7 @@ const charts = (() => {
   });
   // On paper everything is in view, on white, and no wider than a sheet of A4 or Letter.
   const SHEET = 660;
-  const sheetOf = (id) => (made.get(id).box.closest(".paper-charts") ? SHEET / 2 - 10 : SHEET);
+  const sheetOf = (id) => (made.get(id).box.closest(".paper-charts figure:not(.wide)") ? SHEET / 2 - 10 : SHEET);
   window.addEventListener("beforeprint", () => {
     theme.hold();
     Array.from(made.keys()).forEach((id) => draw(id, sheetOf(id)));
@@ -99,11 +99,16 @@ const charts = (() => {
 
   // Letters that a label may have.
   const room = (box) => (widthOf(box) < 520 ? 18 : 40);
-  const title = (text, box, share = 0.8) => ({ text: plain(shortened(text, Math.max(12, Math.floor((share * widthOf(box)) / 8)))) });
+  // A title in as many letters as there is room for; those of small charts on paper are smaller.
+  const title = (text, box, share = 0.8) => {
+    const small = box.dataset.paper && widthOf(box) < 520;
+    const letters = Math.floor((share * widthOf(box)) / (small ? 6.5 : 8));
+    return { text: plain(shortened(text, Math.max(12, letters))), ...(small ? { font: { size: 11 } } : {}) };
+  };
   // A legend above a small chart: as many columns as its names leave room for, and its height.
   const legend = (box, names) => {
     const text = 6 * Math.max(...names.map((name) => name.length));
-    const columns = Math.min(names.length, Math.max(1, Math.floor((widthOf(box) - 40) / (50 + text))));
+    const columns = Math.min(names.length, Math.max(1, Math.floor((widthOf(box) - 90) / (50 + text))));
     const settings = { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 10 }, entrywidth: 0.99 / columns, entrywidthmode: "fraction" };
     return { settings, height: 12 + 19 * Math.ceil(names.length / columns) };
   };
@@ -144,7 +149,7 @@ charts.add("chart-agreement", (box) => {
   const [near, far] = [[], []];
   x.forEach((_, i) => (beyond(x[i]) || beyond(y[i]) ? far : near).push(i));
   const edge = (v) => Math.min(range[1], Math.max(range[0], v));
-  const text = (i) => `row ${rows.index[i]}<br>network ${shownText(x[i])}<br>polynomial ${shownText(y[i])}`;
+  const text = (i) => `row ${rows.index[i]}<br>network ${shownText(x[i])}<br>formula ${shownText(y[i])}`;
   const r2 = data.r2[state.output];
   const [n, total] = [rows.index.length, data.rows.complete].map((count) => count.toLocaleString("en-US"));
   const shown = total === "1" ? "The only row is drawn." : n === total ? `All ${n} rows are drawn.` : `Drawn are ${n} of ${total} rows, evenly spread, the worst among them.`;
@@ -166,12 +171,20 @@ charts.add("chart-agreement", (box) => {
     layout: {
       height: Math.min(520, charts.width(box)), margin: { l: 12, r: 12, t: 8, b: 48 },
       xaxis: { title: charts.title(`network: ${shownName()}`, box), range, ...shownAxis() },
-      yaxis: { title: charts.title(`polynomial: ${shownName()}`, box, 0.5), range, ...shownAxis() },
+      yaxis: { title: charts.title(`formula: ${shownName()}`, box, 0.5), range, ...shownAxis() },
     },
     caption: `${shownName()}; R² ${r2}${polynomial.prefix ? ` of ${outputWords()}` : ""}. ${shown}${left}`,
-    summary: `Scatter chart of polynomial against network for ${shownName()}, around the identity line, R² ${r2}.${left}`,
+    summary: `Scatter chart of formula against network for ${shownName()}, around the identity line, R² ${r2}.${left}`,
   };
 });
+
+// A feature as a label. The level of a factor tells more than the name of its column.
+function entryLabel(entry, length) {
+  const at = entry.indexOf("=");
+  if (entry.length <= length || at < 0) return shortened(entry, length);
+  const level = shortened(entry.slice(at + 1), length - 3);
+  return `${entry.slice(0, Math.min(at, Math.max(1, length - level.length - 2)))}…=${level}`;
+}
 
 // A term as a label: powers raised, on two lines where one is too short, the rest cut to fit.
 function termLabel(place, length, piece = polynomial) {
@@ -181,7 +194,7 @@ function termLabel(place, length, piece = polynomial) {
   const lines = whole > length && powers.length > 1;
   const each = lines ? Math.max(6, Math.floor((2 * length) / powers.length) - 2) : length;
   const half = Math.ceil(powers.length / 2);
-  const text = ([j, power]) => `${plain(shortened(polynomial.entries[j], each))}${power > 1 ? `<sup>${power}</sup>` : ""}`;
+  const text = ([j, power]) => `${plain(entryLabel(polynomial.entries[j], each))}${power > 1 ? `<sup>${power}</sup>` : ""}`;
   if (!lines) return powers.map(text).join(" · ");
   return `${powers.slice(0, half).map(text).join(" · ")}<br>· ${powers.slice(half).map(text).join(" · ")}`;
 }

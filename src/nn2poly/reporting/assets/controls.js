@@ -81,8 +81,9 @@ function switchControl(control, id, changed) {
   const word = element("span", { class: "bounds" });
   const node = element("div", { class: "control" },
     element("div", { class: "control-head" }, element("label", { for: id }, ...breakable(control.name)), element("span", { class: "switch" }, word, box)),
-    element("span", { class: "bounds" }, `${formatted(high)} in ${formatted(100 * control.shares[0], 3)} % of rows, else ${formatted(low)}`));
-  const spell = () => { word.textContent = formatted(state.x[j]); };
+    element("span", { class: "bounds" }, `${control.levels[1]} in ${formatted(100 * control.shares[0], 3)} % of rows, else ${control.levels[0]}`));
+  const named = new Map([[low, control.levels[0]], [high, control.levels[1]]]);
+  const spell = () => { word.textContent = named.get(state.x[j]) ?? formatted(state.x[j]); };
   box.addEventListener("change", () => {
     state.x[j] = box.checked ? high : low;
     spell();

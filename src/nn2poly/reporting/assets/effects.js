@@ -13,7 +13,7 @@ const effects = (() => {
   data.controls.forEach((control) => control.features.forEach((j, i) => {
     const two = control.kind !== "number";
     controlOf.set(j, two
-      ? { two, low: control.low[i], high: control.high[i], share: control.shares[i] }
+      ? { two, low: control.low[i], high: control.high[i], share: control.shares[i], names: control.kind === "switch" ? control.levels : null }
       : { two, ...control });
   }));
 
@@ -63,9 +63,29 @@ const effects = (() => {
     return { x: control.counts.map((_, i) => control.start + (i + 0.5) * control.step), y: control.counts, width: control.step };
   }
 
+  // Where within its range an input is held, so that the curve is flat there.
+  function heldText(j, control) {
+    const [low, high] = polynomial.heldAt(j);
+    const parts = [low > control.low + slack(control.low, control.high) ? `below ${formatted(low)}` : "", high < control.high - slack(control.low, control.high) ? `above ${formatted(high)}` : ""].filter(Boolean);
+    return parts.length ? ` ${parts.join(" and ").replace(/^./, (letter) => letter.toUpperCase())} it is held: the formula stays the same there.` : "";
+  }
+
   const ends = (control) => [control.low, control.high].map((x) => ({
     type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: theme.colours().faint, width: 1, dash: "dot" },
   }));
+
+  // A range for an axis of averages that is no narrower than a quarter of what rows differ by:
+  // an input that hardly matters must not look steep.
+  const LEAST = 0.25;
+  function honest(values) {
+    const shown = rows.index.map((_, i) => shownOf(rows.polynomial, i));
+    const middle = shown.reduce((sum, v) => sum + v, 0) / shown.length;
+    const least = LEAST * Math.sqrt(shown.reduce((sum, v) => sum + (v - middle) ** 2, 0) / shown.length);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    if (!(high - low < least)) return {};
+    const bottom = (low + high - least) / 2;
+    return { range: polynomial.isProbability && bottom < 0 ? [0, least] : [bottom, bottom + least] };
+  }
 
   // One bar for each level of a factor, from the average of all rows to that with the level on.
   const means = doubles(source.mean);
@@ -90,7 +110,7 @@ const effects = (() => {
       layout: {
         height: (box.dataset.paper ? 66 : 76) + (box.dataset.paper ? 14 : 24) * Math.max(bars.length, 3),
         shapes: [{ type: "line", x0: mean, x1: mean, yref: "paper", y0: 0, y1: 1, line: { color: c.ink, width: 1 } }],
-        xaxis: { title: charts.title(`average ${shownName()}`, box), zeroline: false, nticks: 7, ...shownAxis() },
+        xaxis: { title: charts.title(`average ${shownName()}`, box), zeroline: false, nticks: 7, ...shownAxis(), ...honest([mean, ...bars.map((b) => b.y)]) },
         yaxis: { tickvals: at, ticktext: bars.map((b) => `${plain(shortened(b.level, charts.room(box)))}${narrow ? "" : ` (${share(b)})`}`), showgrid: false, zeroline: false, range: [-0.6, bars.length - 0.4] },
       },
       caption: `${control.name}: average ${shownName()} over the rows with exactly that level on, all other inputs as they are${narrow ? ". " : "; "}${narrow ? "" : "in brackets, the share of rows that have it. "}The line is the average of the rows as they are, ${shownText(mean)}.${left ? ` Left out: ${left} ${left === 1 ? "level" : "levels"} that no row has.` : ""}`,
@@ -120,11 +140,11 @@ const effects = (() => {
       ],
       layout: {
         height: box.dataset.paper ? 230 : 380, bargap: 0, shapes: control.two ? [] : ends(control),
-        xaxis: { title: charts.title(name, box), anchor: "y2", tickvals: control.two ? x : undefined, zeroline: false },
-        yaxis: { domain: [0.2, 1], title: charts.title(`average ${shownName()}`, box, 0.35), ...shownAxis() },
+        xaxis: { title: charts.title(name, box), anchor: "y2", tickvals: control.two ? x : undefined, ticktext: control.names ? control.names.map(plain) : undefined, zeroline: false },
+        yaxis: { domain: [0.2, 1], title: charts.title(`average ${shownName()}`, box, 0.4), ...shownAxis(), ...honest(y) },
         yaxis2: { domain: [0, 0.15], showticklabels: false, showgrid: false, zeroline: false },
       },
-      caption: control.two ? `${name}: average ${shownName()} at its two values.` : `${name}: average ${shownName()}. Between the dotted lines is the range of validity.${found.jumps.length ? ` It jumps at ${found.jumps.map((i) => formatted(x[i])).join(", ")}, where regions meet.` : ""}`,
+      caption: control.two ? `${name}: average ${shownName()} at its two values.` : `${name}: average ${shownName()}. Between the dotted lines is the range of validity.${heldText(j, control)}${found.jumps.length ? ` It jumps at ${found.jumps.map((i) => formatted(x[i])).join(", ")}, where regions meet.` : ""}`,
       summary: `Curve of the average ${shownName()} over ${name}: from ${change}${found.jumps.length ? `, with jumps at ${found.jumps.map((i) => formatted(x[i])).join(", ")}` : ""}.`,
     };
   }

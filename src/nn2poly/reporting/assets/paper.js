@@ -6,9 +6,16 @@
   const PAIRS = 8;
   const { nOutputs } = polynomial;
 
-  function place(parent, id) {
+  // A map of two factors with many levels needs the width of the sheet for their names.
+  const MANY = 8;
+  function isWide(pair) {
+    const levels = pair.split(",").map((j) => data.effects.players[Number(j)].features.length);
+    return Math.min(...levels) > MANY;
+  }
+
+  function place(parent, id, wide = false) {
     const box = element("div", { class: "chart", id, role: "img" });
-    byId(parent).append(element("figure", {}, box, element("figcaption", { id: id.replace("chart-", "caption-") })));
+    byId(parent).append(element("figure", { class: wide ? "wide" : null }, box, element("figcaption", { id: id.replace("chart-", "caption-") })));
     return id;
   }
 
@@ -59,7 +66,7 @@
   const each = Math.max(1, Math.floor(PAIRS / nOutputs));
   Array.from({ length: Math.min(nOutputs, PAIRS) }, (_, k) => k).forEach((k) => {
     withOutput(k, () => interactions.strongest(each)).forEach((pair, i) => {
-      charts.add(place("paper-pairs", `chart-paper-pair-${k}-${i}`), (box) => withOutput(k, () => interactions.surface(box, pair)));
+      charts.add(place("paper-pairs", `chart-paper-pair-${k}-${i}`, isWide(pair)), (box) => withOutput(k, () => interactions.surface(box, pair)));
     });
   });
 })();

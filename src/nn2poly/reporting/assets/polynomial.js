@@ -33,6 +33,9 @@ const polynomial = (() => {
 
   const standard = (x) => Float64Array.from(x, coordinate);
 
+  // The bounds at which an input is held; beyond them the formula stays the same.
+  const heldAt = (j) => [low[j], high[j]];
+
   // The terms of one polynomial.
   function piece(terms) {
     const coefficients = doubles(terms.coefficients);
@@ -191,7 +194,7 @@ const polynomial = (() => {
 
   const shared = {
     undo, scaled, isProbability, alone, shown: source.shown, prefix: source.prefix, features: source.features, entries: source.entries, outputs: source.outputs, center, scale, nOutputs, nFeatures,
-    probabilities, label, threshold: source.threshold, pieces, regionOf, rules: source.rules || null,
+    probabilities, label, threshold: source.threshold, pieces, regionOf, heldAt, rules: source.rules || null,
   };
   // What asks for terms without a region asks about the only polynomial.
   return source.pieces ? { ...shared, predict: (x) => pieces[regionOf(x)].predict(x) } : { ...pieces[0], ...shared };

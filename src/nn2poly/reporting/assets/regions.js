@@ -119,7 +119,7 @@ const columnSurface = (() => {
     }
     // A level that was found in the rows is one of several features, but a column of its own here.
     if (player.features.length === 1) {
-      const cells = [control.low[place], control.high[place]].map((value, i) => ({ label: formatted(value), values: [value], share: i ? control.shares[place] : 1 - control.shares[place] }));
+      const cells = [control.low[place], control.high[place]].map((value, i) => ({ label: control.kind === "switch" ? control.levels[i] : formatted(value), values: [value], share: i ? control.shares[place] : 1 - control.shares[place] }));
       return { name: player.name, edges: null, cells };
     }
     const cells = control.levels.map((label, i) => ({ label, share: control.shares[i], values: control.features.map((_, k) => (k === i ? control.high[k] : control.low[k])) }));
@@ -189,6 +189,7 @@ const columnSurface = (() => {
     const own = { title: charts.title(axis.name, box, share), showgrid: false, zeroline: false, range: [edges[0], edges[edges.length - 1]] };
     if (axis.edges) return own;
     const length = charts.width(box) < 520 ? 16 : 18;
+    if (axis.cells.length > 8) own.tickfont = { size: charts.width(box) < 520 ? 9 : 11 };
     return { ...own, tickvals: axis.cells.map((_, i) => i), ticktext: axis.cells.map((cell) => plain(shortened(cell.label, length))) };
   }
 
@@ -204,6 +205,8 @@ const columnSurface = (() => {
     const marks = middles(found, x, y);
     const top = found.flatMap((row, i) => row.map((cell, j) => ({ value: cell.value, x: across.cells[j].label, y: up.cells[i].label }))).reduce((best, cell) => (cell.value > best.value ? cell : best));
     const numbers = across.edges && up.edges;
+    // Levels across stand upright below the map and need room.
+    const below = across.edges ? 90 : 100 + 6 * Math.min(18, Math.max(...across.cells.map((cell) => cell.label.length)));
     const text = found.map((row, i) => row.map(({ value, region }, j) => `${plain(across.cells[j].label)}, ${plain(up.cells[i].label)}: ${shownText(value)}${named(region)}`));
     return {
       traces: [
@@ -215,7 +218,7 @@ const columnSurface = (() => {
         { ...outline(found, x, y), mode: "lines", line: { color: c.ink, width: 1.5 }, hoverinfo: "skip" },
       ],
       layout: {
-        height: Math.max(90 + (up.edges ? 0 : 14 * up.cells.length), Math.min(520, Math.max(box.dataset.paper ? 260 : 300, charts.width(box)))), xaxis: scaleOf(across, box, 0.7), yaxis: scaleOf(up, box, 0.5),
+        height: Math.max(below + (up.edges ? 0 : 15 * up.cells.length), Math.min(520, Math.max(box.dataset.paper ? 260 : 300, charts.width(box)))), xaxis: scaleOf(across, box, 0.7), yaxis: scaleOf(up, box, 0.5),
         annotations: (polynomial.rules ? marks : []).map((m) => ({ x: m.x, y: m.y, text: String(m.region), showarrow: false, bgcolor: c.paper, borderpad: 2, opacity: 0.85, font: { size: 12, color: c.ink } })),
       },
       caption: `${shownName()} over ${across.name} and ${up.name}, ${held}. ${bordersText(marks)}${numbers ? "Dots are rows." : ""}`,
@@ -234,8 +237,8 @@ const columnSurface = (() => {
       const found = evaluateAlong(players, number, level);
       const at = number.cells.map((cell) => cell.values[0]);
       const cut = (values) => values.flatMap((value, k) => (k && found[k].region !== found[k - 1].region ? [null, value] : [value]));
-      // On paper the caption names the column of words.
-      const short = box.dataset.paper && Number.isNaN(Number(level.label.replace("−", "-")));
+      // The caption names the column of words; a number says nothing without it.
+      const short = Number.isNaN(Number(level.label.replace("−", "-"))) && !["no", "yes"].includes(level.label);
       const name = `${short ? "" : `${plain(shortened(levels.name, 18))} = `}${plain(shortened(level.label, 18))}`;
       return {
         x: cut(at), y: cut(found.map((f) => f.value)), mode: "lines", name, hoverinfo: "text",
@@ -259,7 +262,10 @@ const columnSurface = (() => {
 
   return (box, a, b, held) => {
     const axes = [axisOf(a), axisOf(b)];
-    if (axes.every((axis) => axis.edges) || axes.every((axis) => !axis.edges)) return map(box, [a, b], axes, held);
+    if (axes.every((axis) => axis.edges)) return map(box, [a, b], axes, held);
+    // Names of levels have more room beside a map than below it.
+    const turned = axes[0].cells.length > axes[1].cells.length;
+    if (axes.every((axis) => !axis.edges)) return turned ? map(box, [b, a], axes.reverse(), held) : map(box, [a, b], axes, held);
     // A line shows more than a map does.
     const [number, other] = axes[0].edges ? [a, b] : [b, a];
     return lines(box, [number, other], [axisOf(number, 3 * CELLS), axisOf(other)], held);

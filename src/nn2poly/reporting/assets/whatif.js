@@ -85,8 +85,15 @@
     const box = byId("range");
     box.classList.toggle("beyond", names.length > 0);
     box.textContent = names.length
-      ? `Outside the range in ${names.slice(0, 3).map((n) => shortened(n, 30)).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}: the polynomial may be far from the network here.`
+      ? `Outside the range in ${names.slice(0, 3).map((n) => shortened(n, 30)).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}: the formula may be far from the network here.`
       : "Every input is within its range.";
+    const held = polynomial.features.flatMap((name, j) => {
+      const [least, most] = polynomial.heldAt(j);
+      if (!isOutside(state.x[j], least, most)) return [];
+      return [`${shortened(name, 30)} is held at ${formatted(state.x[j] < least ? least : most)}`];
+    });
+    box.classList.toggle("held", held.length > 0); // on a phone, too
+    if (held.length) box.textContent += ` ${held.slice(0, 3).join(", ")}${held.length > 3 ? `, ${held.length - 3} more too` : ""}: beyond that the formula stays the same.`;
   }
 
   const signed = (change) => {
@@ -98,7 +105,7 @@
   function showStart(raw) {
     const [before, now] = [start.raw, raw].map((values) => polynomial.scaled(values)[state.output]);
     const moved = start.x.some((value, j) => value !== state.x[j]);
-    byId("since").textContent = moved ? `${signed(now - before)} since the start (${shownText(before)}).` : "";
+    byId("since").textContent = moved ? `${signed(now - before)} since the start (${shownText(before).replace(" %", "\u00a0%")}).` : "";
     const own = start.network && polynomial.scaled(start.network)[state.output];
     const label = start.network && polynomial.label(start.network);
     byId("network-says").textContent = start.network ? `The network itself says ${shownText(own)}${label === null ? "" : `, label ${label},`} ${moved ? "at the start" : "here"}.` : "";
@@ -172,7 +179,7 @@
     let at = current.intercept;
     const bars = [{ name: "intercept", label: "intercept", base: 0, value: at, colour: c.faint }];
     for (const step of current.shown) {
-      const label = step.place === undefined ? step.name : termLabel(step.place, Math.min(28, charts.room(box)), current.piece);
+      const label = step.place === undefined ? step.name : termLabel(step.place, Math.min(28, Math.max(charts.room(box), Math.floor(charts.width(box) / 20))), current.piece);
       bars.push({ name: step.name, label, base: at, value: step.value, colour: step.value < 0 ? c.negative : c.positive });
       at += step.value;
     }
