@@ -1,8 +1,8 @@
 """The calibration study in small: what `benchmarks/calibration.py` measures at length.
 
 One seed instead of six, orders 1 to 3 instead of 4, and the plain ridge rival at order 3 alone (the
-stronger one is in the benchmark); data, networks and rival are the benchmark's own
-(`benchmarks/studies.py`).
+stronger one is in the benchmark, and so are digits and wine, the dearest); data, networks and rival
+are the benchmark's own (`benchmarks/studies.py`).
 """
 
 import importlib
@@ -30,8 +30,8 @@ def studies():
 
 @pytest.fixture(scope="module")
 def results(studies):
-    """Measure all data sets but wine scaled to [-1, 1], and standardised Friedman-1."""
-    some = [data for data in studies.DATA_SETS if data != "wine"]  # 560 terms of 133 rows: slow
+    """Measure four data sets scaled to [-1, 1], and standardised Friedman-1."""
+    some = [data for data in studies.DATA_SETS if data not in ("digits", "wine")]
     kinds = [("[-1, 1]", data) for data in some] + [("standard", "friedman")]
     cases = [studies.Case(*kind, seed) for kind in kinds for seed in SEEDS]
     return studies.measure_all(cases, studies.Plan(orders=(1, 2, 3), plain=(3,), best=()))
@@ -57,16 +57,15 @@ def test_order_three_follows_unconstrained_networks(scaled, activation, least):
     assert median(r.r2[3] for r in scaled if r.activation == activation) >= least
 
 
-@pytest.mark.parametrize("data", ["digits", "cancer"])
-def test_order_three_gives_the_labels_of_the_network(scaled, data):
-    assert median(r.agreement[3] for r in scaled if r.case.data == data) >= 0.99
+def test_order_three_gives_the_labels_of_the_network(scaled):
+    assert median(r.agreement[3] for r in scaled if r.case.data == "cancer") >= 0.99
 
 
 def test_few_are_worse_than_a_ridge_polynomial_of_the_outputs(results, scaled):
     # Fewer than one in ten over the benchmark's six seeds: logistic networks on [-1, 1] digits and
     # breast cancer.
     for group in (results, scaled):
-        assert sum(r.r2[3] < r.plain[3] - MARGIN for r in group) <= 2
+        assert sum(r.r2[3] < r.plain[3] - MARGIN for r in group) <= 1
 
 
 def test_one_more_order_never_costs_fidelity(studies, results):
@@ -84,7 +83,7 @@ def test_the_card_tells_what_new_rows_will_show(results):
 @pytest.mark.parametrize("draw", [10])
 def test_covertype_errors_are_a_quarter_of_taylors(studies, covertype, draw):
     with studies.one_thread():
-        cards = list(studies.compare_covertype(covertype, seed=draw))
+        cards = list(studies.compare_covertype(covertype, orders=(1, 3), seed=draw))
     for order, calibrated, taylor in cards:
         ratios = studies.squared_errors(calibrated) / studies.squared_errors(taylor)
         assert np.all(ratios <= 0.25), f"order {order}: {ratios}"
