@@ -473,16 +473,16 @@ def test_the_unit_of_a_layer_that_the_next_takes_back_does_not_matter(make_netwo
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", [5])
+@pytest.mark.parametrize("seed", [1, 3])
 def test_stretched_rows_that_run_wild_have_no_weight_whatever_their_share(
     monkeypatch, make_network, seed
 ):
     """A share of 1, which needs no multiplication, is like one that is almost 1."""
     network = make_network(seed, (20, 8, 6, 1), "exp", spread=1.5)
-    X, found = uniform(24, 20), []
+    X, found = uniform(20, 20), []  # with more rows than columns no share would be 1
     for share in (1.0, 1.0 - 1e-9):
         monkeypatch.setattr(traces, "STRETCH_SHARE", share)
-        found.append(values(n2p.polynomial_network(network, 3, data=X), X))
+        found.append(values(n2p.polynomial_network(network, 3, data=X, refit=False), X))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-4)
 
 
