@@ -8,7 +8,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from nn2poly import PolynomialClassifier, PolynomialRegressor
 
@@ -37,7 +37,12 @@ CLASSIFIER = PolynomialClassifier(
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@parametrize_with_checks([REGRESSOR, CLASSIFIER])
+# As `parametrize_with_checks`, without its names of tests: texts of all parameters take seconds.
+CHECKS = [pair for one in (REGRESSOR, CLASSIFIER) for pair in estimator_checks_generator(one)]
+NAMES = [f"{type(estimator).__name__}-{check.func.__name__}" for estimator, check in CHECKS]
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=NAMES)
 def test_scikit_learns_checks_pass(estimator, check):
     check(estimator)
 
