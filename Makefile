@@ -15,9 +15,10 @@ CORE := $(addprefix tests/,algebra inputs formula conversion assess explain expo
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
+# Compiled modules are kept, whatever the environment says: hundreds of tests start Python anew.
 test: $(VENV)/.dev
 	.ci/browser
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 test-quick: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=quick OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
