@@ -9,20 +9,25 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CORE := $(addprefix tests/,algebra inputs formula conversion assess explain export) \
 	$(addprefix tests/network/test_,network.py activations.py readers.py sklearn_pipelines.py)
 
-.PHONY: demo test test-quick test-lowest fuzz lint format docs bench clean
+.PHONY: demo test studies test-quick test-lowest fuzz lint format docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 # Compiled modules are kept, whatever the environment says: hundreds of tests start Python anew.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 test: $(VENV)/.dev
 	.ci/browser
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+	$(PYTEST)
+
+# What takes minutes for one claim: several real networks, the paper's experiments in small.
+studies: $(VENV)/.dev
+	$(PYTEST) -m study tests
 
 test-quick: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=quick OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-		$(BIN)/python -m pytest -q -m "not slow" $(CORE)
+		$(BIN)/python -m pytest -q -m "not slow and not study" $(CORE)
 
 # The lowest versions that pyproject.toml declares, in an environment of their own. Needs uv:
 # python3 -m venv build/uv && build/uv/bin/pip install uv && make test-lowest UV=build/uv/bin/uv
@@ -38,7 +43,7 @@ test-lowest:
 	$(UV) pip install --quiet --python $(LOWEST) --resolution lowest-direct \
 		--editable ".[$(EXTRAS)]" $(TOOLS)
 	KERAS_BACKEND=torch HYPOTHESIS_PROFILE=quick OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-		$(LOWEST) -m pytest -q -m "not slow" -o filterwarnings=default --disable-warnings \
+		$(LOWEST) -m pytest -q -m "not slow and not study" -o filterwarnings=default --disable-warnings \
 		$(filter-out tests/network/%,$(CORE)) tests/network tests/cli tests/estimators tests/fuzz
 
 # Changed files of formulas and of models, and kills and interruptions of every kind of save, with

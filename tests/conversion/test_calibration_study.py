@@ -14,7 +14,7 @@ import pytest
 from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import PolynomialFeatures
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.study]
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SEEDS = (10,)
 # Within this of the rival's R² counts as no worse.

@@ -237,6 +237,7 @@ def test_the_plot_joins_and_names_the_best(options):
 # --- convert picks from it --------------------------------------------------------------------
 
 
+@pytest.mark.study
 def test_auto_and_auto_pick_the_smallest_that_reaches_the_target(housing, options):
     model, X = housing
     formula = n2p.convert(model, "auto", data=X, regions="auto", target_r2=0.85)

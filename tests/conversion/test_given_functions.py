@@ -287,6 +287,7 @@ def test_dates_and_names_of_rows_are_refused_as_columns():
 
 
 @pytest.mark.slow
+@pytest.mark.study
 def test_boosted_trees_on_bike_sharing_agree_with_tree_shap():
     shap, shapiq = pytest.importorskip("shap"), pytest.importorskip("shapiq")
     X, y = shapiq.load_bike_sharing(to_numpy=False)

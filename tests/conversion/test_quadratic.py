@@ -87,6 +87,7 @@ def test_new_digits_are_followed_better(digits, followed, order):
 
 
 @pytest.mark.slow
+@pytest.mark.study
 def test_the_card_speaks_of_the_whole(digits):
     network, X, new = digits
     found = n2p.polynomial_network(network, 2, data=X)

@@ -116,6 +116,7 @@ def test_a_column_that_varies_in_its_last_digits_is_no_constant_and_harmless(mak
 # ---- inputs that are rare ----------------------------------------------------------------------
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("name", "max_order"),
     [("tanh", 1), ("relu", 1), ("tanh", 2), ("relu", 2), ("tanh", 3), ("relu", 4)],

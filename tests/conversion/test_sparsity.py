@@ -82,6 +82,7 @@ def test_the_stated_fidelity_is_that_of_rows_left_out(planted):
     assert path.r2[1] == pytest.approx(fitted, abs=0.1)
 
 
+@pytest.mark.study
 def test_the_best_step_is_judged_by_folds_that_did_not_choose_it():
     """At its highest the path is optimistic; what is stated of the best step is not."""
     gaps, claimed = [], []

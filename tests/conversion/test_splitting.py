@@ -206,6 +206,7 @@ def test_small_tables_lose_nothing_by_more_regions(n):
     assert np.all(np.diff(found) > -0.002), found
 
 
+@pytest.mark.study
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("load", "activation"),

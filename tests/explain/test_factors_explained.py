@@ -264,6 +264,7 @@ def bikes():
     return encoded(mlp, numbers, levels), X, np.log1p(np.asarray(y)[chosen])
 
 
+@pytest.mark.study
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("make", [adult, bikes])
 def test_shapley_values_by_column_are_those_of_the_network(make):

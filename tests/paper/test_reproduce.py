@@ -28,6 +28,8 @@ FIGURES = {
 }
 TIMED = "_timings.csv"
 
+pytestmark = pytest.mark.study
+
 
 def read(folder, name):
     with (folder / f"{name}.csv").open(newline="") as file:

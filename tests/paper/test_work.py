@@ -86,6 +86,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
+@pytest.mark.study
 def test_an_interrupted_run_goes_on_and_ends_with_the_same_tables(tmp_path):
     script = tmp_path / "run.py"
     script.write_text(SCRIPT)
