@@ -304,6 +304,13 @@ def test_the_note_of_a_pruned_export_does_not_promise_more_than_it_holds(make_ne
     assert r2 < 1.0
 
 
+def test_the_mean_of_a_column_is_told_as_finely_as_it_spreads(poly, network, X, tmp_path):
+    X = np.column_stack([2011 + (np.arange(60) % 2), X[:, 1:]])
+    page = n2p.report(poly, network, X, path=tmp_path / "r.html").read_text(encoding="utf-8")
+    row = re.search(r'<th scope="row">age</th>(.*?)</tr>', page.split('id="data"')[1]).group(1)
+    assert re.findall(r'<td class="number">([^<]*)<', row)[:4] == ["2011", "2011.5", "0.5", "2012"]
+
+
 def test_too_many_coefficients_are_refused_with_the_remedy(network, X):
     wide = n2p.Polynomial(np.ones((2, 500_001)), 1, ["a"])
     with pytest.raises(n2p.TooManyTermsError, match="1,000,002") as caught:

@@ -26,6 +26,22 @@ def number(value: object, digits: int = 4) -> str:
     return _real(float(value), digits).replace("-", "−")
 
 
+def beside(value: object, spread: object) -> str:
+    """Write a number with the digits that tell it from others, two of their spread or more.
+
+    Examples
+    --------
+    >>> beside(2011.504, 0.5), beside(2011.504, 0.0), beside(0.123456, 0.5), beside(None, None)
+    ('2011.5', '2012', '0.1235', 'n/a')
+    """
+    sizes = [float(v) if isinstance(v, Real) else 0.0 for v in (value, spread)]
+    if not all(math.isfinite(size) and size for size in sizes):
+        return number(value)
+    size, step = (math.floor(math.log10(abs(size))) for size in sizes)
+    # A double holds no more than fifteen.
+    return number(value, min(15, max(4, size - step + 2)))
+
+
 def _real(value: float, digits: int) -> str:
     if not math.isfinite(value):
         return str(value)

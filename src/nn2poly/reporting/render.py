@@ -12,7 +12,7 @@ from typing import Any
 from nn2poly.assess.subgroups import MIN_ROWS
 from nn2poly.errors import require
 from nn2poly.reporting.contents import Contents
-from nn2poly.reporting.numerals import number, percent, prose, r_squared, share
+from nn2poly.reporting.numerals import beside, number, percent, prose, r_squared, share
 from nn2poly.reporting.payload import scale_meaning, term_scale, to_script
 
 # In this order, inside one function.
@@ -56,6 +56,7 @@ def _environment() -> Any:
     )
     environment.filters |= {"number": number, "percent": percent, "r_squared": r_squared}
     environment.filters |= {"breakable": breakable, "prose": prose, "share": share}
+    environment.filters |= {"beside": beside}
     environment.filters |= {"term_scale": term_scale, "scale_meaning": scale_meaning}
     return environment
 
