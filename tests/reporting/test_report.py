@@ -14,12 +14,13 @@ import pytest
 import nn2poly as n2p
 from nn2poly.assess.verdict import verdict
 from nn2poly.errors import InvalidInputError, MissingDependencyError, StorageError
-from nn2poly.formula.importance import ranking
+from nn2poly.formula.importance import MAX_ROWS, ranking
 from nn2poly.plots.labels import term_label
 from nn2poly.reporting.cardviews import card_views, figures
 from nn2poly.reporting.collect import collect
 from nn2poly.reporting.formulas import MAX_EXPORTED
 from nn2poly.reporting.payload import to_script
+from nn2poly.sampling import evenly
 
 
 @pytest.fixture
@@ -302,6 +303,22 @@ def test_the_note_of_a_pruned_export_does_not_promise_more_than_it_holds(make_ne
     note = contents(big, None, X).export_note
     r2 = float(re.search(r"R² (\S+) on", note).group(1).replace("−", "-"))
     assert r2 < 1.0
+
+
+def test_the_note_of_a_pruned_export_is_of_all_rows_not_of_those_that_chose_its_terms():
+    rows, p = MAX_ROWS + 500, 70
+    X = np.random.default_rng(0).normal(size=(rows, p))
+    X[:, 1:] *= np.random.default_rng(1).random((rows, p - 1)) < 1e-3
+    size = 1 + p + p * (p + 1) // 2
+    poly = n2p.Polynomial(np.ones((size, 1)), 2, [f"x{j}" for j in range(p)])
+    assert poly.coefficients.size > MAX_EXPORTED
+    found = contents(poly, None, X)
+    r2 = float(re.search(r"R² (\S+) on", found.export_note).group(1))
+    ranked = ranking(poly, X[evenly(rows, MAX_ROWS)])
+    kept = np.sort(np.argsort(-np.append(np.inf, ranked.overall[1:]), kind="stable")[:MAX_EXPORTED])
+    whole, part = poly.raw_outputs(X), poly.keep(kept).raw_outputs(X)
+    assert r2 == pytest.approx(1 - ((whole - part) ** 2).mean() / whole.var(), abs=1e-3)
+    assert r2 < 1
 
 
 def test_the_mean_of_a_column_is_told_as_finely_as_it_spreads(poly, network, X, tmp_path):

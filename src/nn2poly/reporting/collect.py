@@ -108,9 +108,9 @@ def collect(
     payload = _payload(poly, told, order, measured, worst, flips)
     effects = effects_payload(told, sample, moves, payload["controls"]) | pairs.payload()
     if isinstance(poly, PiecewisePolynomial):
-        parts = _of_regions(poly, sample, measured)
+        parts = _of_regions(poly, measured)
     else:
-        parts = _of_polynomial(poly, sample)
+        parts = _of_polynomial(poly, sample, measured)
     effects["deviations"] = parts.pop("deviations")
     payload = {"polynomial": parts.pop("polynomial"), **payload, "effects": effects}
     response = describe_response(rows, poly, measured.outputs)
@@ -151,10 +151,10 @@ def collect(
     )
 
 
-def _of_polynomial(poly: Polynomial, sample: FloatArray) -> dict[str, Any]:
+def _of_polynomial(poly: Polynomial, sample: FloatArray, measured: Measured) -> dict[str, Any]:
     """Collect what is said of the terms of one polynomial."""
     ranked = ranking(poly, sample)
-    small, note = exported(poly, ranked, sample)
+    small, note = exported(poly, ranked, measured.rows.X, measured.guess)
     return {
         "facts": facts(poly),
         "formulas": formula_views(poly, ranked),
@@ -166,12 +166,10 @@ def _of_polynomial(poly: Polynomial, sample: FloatArray) -> dict[str, Any]:
     }
 
 
-def _of_regions(
-    formula: PiecewisePolynomial, sample: FloatArray, measured: Measured
-) -> dict[str, Any]:
+def _of_regions(formula: PiecewisePolynomial, measured: Measured) -> dict[str, Any]:
     """Collect what is said of regions: their rules and terms."""
     parts = region_parts(formula, measured.rows.X)
-    small, note = exported_regions(formula, sample)
+    small, note = exported_regions(formula, measured.rows.X, measured.guess)
     return {
         "facts": piecewise_display.facts(formula),
         "formulas": (),

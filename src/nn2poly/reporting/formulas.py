@@ -82,15 +82,24 @@ def _formula_term(term: Term, value: float, names: tuple[str, ...]) -> FormulaTe
     return FormulaTerm("−" if value < 0 else "+", number(abs(value)), factors)
 
 
-def exported(poly: Polynomial, ranking: Ranking, X: FloatArray) -> tuple[Polynomial, str]:
+def exported(
+    poly: Polynomial, ranking: Ranking, X: FloatArray, outputs: FloatArray
+) -> tuple[Polynomial, str]:
     """Choose what can be copied: the whole polynomial when small, else the terms that matter.
+
+    Parameters
+    ----------
+    X
+        Array (n, p) in raw units: all rows of the report, not those that chose the terms alone.
+    outputs
+        Raw outputs (n, k) of the polynomial on X.
 
     Returns
     -------
     polynomial
         At most `MAX_EXPORTED` coefficients.
     note
-        What it covers, in words; how closely, measured on X (n, p) in raw units.
+        What it covers, in words; how closely, measured on X.
     """
     if poly.coefficients.size <= MAX_EXPORTED:
         every = "its only term" if poly.n_terms == 1 else f"all {poly.n_terms:,} terms"
@@ -102,13 +111,15 @@ def exported(poly: Polynomial, ranking: Ranking, X: FloatArray) -> tuple[Polynom
     note = (
         f"The whole formula is too long to copy from a page: the text holds the {n_terms:,} of "
         f"its {poly.n_terms:,} terms that move the outputs most, and follows the whole with R² "
-        f"{r_squared(_follows(poly, small, X))} on these rows; poly.save keeps "
+        f"{r_squared(_follows(outputs, small, X))} on these rows; poly.save keeps "
         f"the whole. {_DIGITS}"
     )
     return small, note
 
 
-def exported_regions(formula: PiecewisePolynomial, X: FloatArray) -> tuple[Explicit, str]:
+def exported_regions(
+    formula: PiecewisePolynomial, X: FloatArray, outputs: FloatArray
+) -> tuple[Explicit, str]:
     """Choose what can be copied of a formula with regions, as `exported` does of a polynomial."""
     whole = formula.n_terms * formula.n_outputs
     branches = f"{plural(formula.n_regions, 'region')}, each with its rule"
@@ -119,15 +130,15 @@ def exported_regions(formula: PiecewisePolynomial, X: FloatArray) -> tuple[Expli
     note = (
         f"The whole formula is too long to copy from a page: the text holds {branches}, and of "
         f"each region the {n_terms:,} terms that move the outputs most there. It follows the "
-        f"whole with R² {r_squared(_follows(formula, small, X))} on these rows; poly.save keeps "
+        f"whole with R² {r_squared(_follows(outputs, small, X))} on these rows; poly.save keeps "
         f"the whole. {_DIGITS}"
     )
     return small, note
 
 
-def _follows(poly: Explicit, small: Explicit, X: FloatArray) -> float:
-    """Give the mean R² of the small polynomial against the whole."""
-    whole, part = (q.outputs_by_order(X)[-1] for q in (poly, small))
+def _follows(whole: FloatArray, small: Explicit, X: FloatArray) -> float:
+    """Give the mean R² of the small polynomial against the outputs of the whole."""
+    part = small.raw_outputs(X)
     varies = whole.var(axis=0) > 0
     if not varies.any():
         return 1.0
