@@ -69,11 +69,14 @@ def gather_rows(sample: Sample, most: int) -> FitRows:
 def _gather(rows: Rows, most: int) -> tuple[FitRows, float]:
     none = np.zeros(0, dtype=np.intp)
     kept = FitRows(np.zeros((0, 0)), np.zeros(0), none, none, np.zeros(0)), 1.0
+    waiting: list[FitRows] = []
     for batch in rows.to_fit():
         fold = np.repeat(np.arange(FOLDS), np.diff(batch.ends))
-        here = FitRows(batch.X, batch.weights, fold, batch.index, batch.number), 1.0
-        kept = _merge(kept, here, most)
-    return kept
+        waiting.append(FitRows(batch.X, batch.weights, fold, batch.index, batch.number))
+        # Not batch by batch: all that is kept would be copied each time.
+        if sum(map(len, waiting)) >= len(kept[0]):
+            kept, waiting = _merge(kept, (stacked(waiting), 1.0), most), []
+    return _merge(kept, (stacked(waiting), 1.0), most) if waiting else kept
 
 
 def _merge(
