@@ -93,7 +93,8 @@ def test_where_no_region_helps_nothing_is_promised():
     assert "or more data" in str(poly.card.verdict)
 
 
-def test_the_look_takes_less_than_a_second(housing, monkeypatch):
+def test_the_look_takes_less_than_four_times_the_rest(housing, monkeypatch):
+    """In all some .9 s on 5,000 rows; as a ratio, which other work beside it hardly moves."""
     took = []
 
     def timed(*args):
@@ -103,8 +104,10 @@ def test_the_look_takes_less_than_a_second(housing, monkeypatch):
         return found
 
     monkeypatch.setattr(conversion, "with_advice", timed)
+    begin = time.thread_time()
     n2p.convert(housing[0], 2, data=housing[1])
-    assert took[0] < 1.0
+    whole = time.thread_time() - begin
+    assert took[0] < 4.0 * (whole - took[0])
 
 
 def _fail(*_args, **_options):
