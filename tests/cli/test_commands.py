@@ -53,6 +53,8 @@ def test_transforms_are_passed_on(here, call_json, call):
     convert = ("convert", "model.skops", "-d", "train.csv", "-t", "price", "-f")
     answer = call_json(*convert, "--transforms", f"{FEATURES[0]}=rank")
     assert n2p.load(answer["polynomial"]).term_names()[1] == f"rank({FEATURES[0]})"
+    answer = call_json(*convert, "--transforms", "curve")
+    assert n2p.load(answer["polynomial"]).term_names()[1] == f"curve({FEATURES[0]})"
     call_json(*convert, "--transforms", "auto")
     for wrong in ("log", "age=sqrt", "=log"):
         out = call(*convert, "--transforms", wrong, code=1)

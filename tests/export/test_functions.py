@@ -26,6 +26,7 @@ from nn2poly.inputs import Column, Coordinate, Inputs
 from nn2poly.inputs.functions import (
     FUNCTIONS,
     BoxCox,
+    Curve,
     Function,
     Identity,
     Log,
@@ -89,6 +90,8 @@ CASES = {
     "logarithm of a column": (Log(0.5, 1e6),),
     "ranks": (RANK, Log1p(-0.5, 11.0), Rank(knots=(-3.0, 2e-3), shares=(0.25, 1.0))),
     "rank of a column": (RANK,),
+    "curves": (Curve(knots=(-1.5, 0.25, 9.0), shares=(0.0, 0.7, 1.0)), Identity(),
+               Curve(knots=(-3.0, 2e-3, 2.0), shares=(0.0, 0.3, 1.0))),
     "powers": (YeoJohnson(power=0.3), BoxCox(0.125, 9.0, 0.5), BoxCox(0.25, power=-0.7)),
     "powers, bounded": (YeoJohnson(-2.0, 9.0, 1.4), YeoJohnson(-1.0, 2.5, 0.0),
                         YeoJohnson(-3.0, 5.0, 2.0)),
@@ -251,7 +254,12 @@ def table_of(text):
 def test_latex_read_back_gives_the_predictions(curved):
     poly, X, Y = curved
     for column, text in enumerate(export.latex(poly, digits=17).values()):
-        body = text.removeprefix("\\begin{aligned}\n").removesuffix("\n\\end{aligned}")
+        # A curve is written as a rank is, under its own name.
+        body = (
+            text.replace("{curve}", "{rank}")
+            .removeprefix("\\begin{aligned}\n")
+            .removesuffix("\n\\end{aligned}")
+        )
         lines = [line.split("&", 1) for line in body.split(" \\\\\n")]
         own = [pair for pair in lines if pair[0].startswith("z")]
         begin = next((i for i, pair in enumerate(lines) if pair[0].startswith("\\op")), None)

@@ -137,9 +137,9 @@ def convert(
         list[str] | None,
         typer.Option(
             "--transforms",
-            metavar="auto|COL=KIND",
-            help="Let columns enter as log, log1p or rank; may be repeated; auto chooses.",
-            autocompletion=values("auto"),
+            metavar="curve|auto|COL=KIND",
+            help="Enter all numbers as a curve, or columns as curve, log, log1p, rank; repeatable.",
+            autocompletion=values("curve", "auto"),
         ),
     ] = None,
     output: Annotated[
@@ -224,15 +224,15 @@ def _order(text: str | None) -> int | str | None:
 
 
 def _transforms(given: list[str]) -> str | dict[str, str] | None:
-    if given == ["auto"]:
-        return "auto"
+    if given in (["auto"], ["curve"]):
+        return given[0]
     pairs = [text.rpartition("=") for text in given]
     checked = zip(given, pairs, strict=True)
     if wrong := [text for text, (name, _, kind) in checked if not name or kind not in KINDS]:
         raise InvalidInputError(
             "The transforms are not understood.",
             where="--transforms",
-            expected=f"auto alone, or a column and one of {', '.join(KINDS)}",
+            expected=f"curve or auto alone, or a column and one of {', '.join(KINDS)}",
             found=repr(wrong[0]),
             remedy="--transforms income=log --transforms age=rank",
         )

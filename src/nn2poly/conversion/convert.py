@@ -191,9 +191,11 @@ def convert(
         False gives the plain polynomial everywhere; a dictionary the bounds of some columns,
         ``{"age": (18, 90)}``.
     transforms
-        With data and bounds: columns that enter as ``"log"``, ``"log1p"`` or ``"rank"`` (among
-        the sample's quantiles), by name; or ``"auto"`` to choose for each column what helps on
-        rows left out. The outputs alone are fitted then, not the layers.
+        With data and bounds: ``"curve"`` lets every number enter through an increasing curve of
+        its own, a small table of points that is fitted together with the formula. Or columns that
+        enter as ``"curve"``, ``"log"``, ``"log1p"`` or ``"rank"`` (among the sample's quantiles),
+        by name; or ``"auto"`` to choose between the last three for each column where that helps
+        on rows left out. The outputs alone are fitted then, not the layers.
     missing
         What becomes of rows with a missing value that no imputer of the model fills in:
         ``"refuse"`` raises an error that names them, ``"skip"`` leaves them out.

@@ -19,6 +19,7 @@ from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.bound_trials import POWERS, SQUARES
 from nn2poly.conversion.crossfit import MOST_TERMS, OutOfFold, cross_fit, cross_fit_orders
 from nn2poly.conversion.expand import calibrate_network
+from nn2poly.conversion.fitted_curves import with_curves
 from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT
 from nn2poly.conversion.identify import identify
 from nn2poly.conversion.option_search import (
@@ -118,6 +119,9 @@ class Chosen:
 
 def fit_formula(task: Task, problem: Problem) -> Fitted:
     """Fit, with every choice but that of the order alone."""
+    if problem.transforms is not None and not problem.curves:
+        regions = task.regions if isinstance(task.regions, int) else 1
+        problem = with_curves(problem, regions, task.report)
     if _is_open(task) and task.refit and can_choose(problem):
         return _of_best_option(task, problem)
     found = _of_one_region(task, problem)

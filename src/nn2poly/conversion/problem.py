@@ -23,6 +23,7 @@ from nn2poly.conversion.reading import read_sample
 from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.conversion.transforms import Transforms, transformed
 from nn2poly.inputs import Inputs
+from nn2poly.inputs.functions import Curve
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model
 from nn2poly.outputs import Outputs
@@ -54,6 +55,8 @@ class Problem:
     rest_of
         A problem and a polynomial network that follows it: what is left of its outputs is to be
         fitted, on its rows and in its inputs.
+    curves
+        Those that features enter through, by their place.
     """
 
     network: Model
@@ -66,6 +69,15 @@ class Problem:
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     powers: tuple[int, ...] = POWERS
     rest_of: tuple[Problem, PolynomialNetwork] | None = None
+    curves: Mapping[int, Curve] = field(default_factory=dict)
+
+    def with_curves(self, curves: Mapping[int, Curve]) -> Problem:
+        """Let features enter through curves."""
+        bent = replace(self, curves=curves)
+        # What was read of the sample, and the bounds that were tried, are the same.
+        for name in ("fit_rows", "fit_truth", "held_inputs"):
+            vars(bent)[name] = getattr(self, name)
+        return bent
 
     def left_by(self, pnet: PolynomialNetwork) -> Problem:
         """Give what a polynomial network leaves of the outputs as a problem of its own."""
@@ -79,18 +91,10 @@ class Problem:
         """The inputs as a formula sees them, around the rows to fit, knowing the range of all."""
         if self.rest_of is not None:
             return self.rest_of[0].inputs
-        summary, inputs = self.summary, self.network.inputs
+        summary, inputs = self.summary, self.held_inputs.through(self.curves)
         center, scale = summary.center, summary.scale
-        rows = self.fit_rows if self.bounded or inputs.transforms else None
-        if self.bounded and rows is not None:
-            truth = self.fit_truth
-            inputs = bounded_inputs(inputs, rows, truth, self.powers)
-            if self.network.outputs.threshold is not None:
-                inputs = widened(inputs, rows, self.truth)
-            inputs = named_bounds(inputs, self.bounds)
-            if self.transforms is not None:
-                inputs = transformed(inputs, rows, truth, summary.seen_low, self.transforms)
-        if rows is not None:
+        if self.bounded or inputs.transforms:
+            rows = self.fit_rows
             held = inputs.curved(rows.X)
             shares = rows.weights / rows.weights.sum()
             center = shares @ held
@@ -100,6 +104,21 @@ class Problem:
         inputs = inputs.around(center, np.where(flat, self.network.scale, scale))
         inputs = inputs.seen(summary.seen_low, summary.seen_high)
         return flags_held(inputs) if self.bounded else inputs
+
+    @cached_property
+    def held_inputs(self) -> Inputs:
+        """The inputs with their bounds and the functions that were asked for."""
+        inputs = self.network.inputs
+        if not self.bounded:
+            return inputs
+        rows, truth = self.fit_rows, self.fit_truth
+        inputs = bounded_inputs(inputs, rows, truth, self.powers)
+        if self.network.outputs.threshold is not None:
+            inputs = widened(inputs, rows, self.truth)
+        inputs = named_bounds(inputs, self.bounds)
+        if self.transforms is None:
+            return inputs
+        return transformed(inputs, rows, truth, self.summary.seen_low, self.transforms)
 
     @cached_property
     def folded_inputs(self) -> Inputs:

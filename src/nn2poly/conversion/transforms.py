@@ -22,9 +22,9 @@ from nn2poly.conversion.input_bounds import FEW_VALUES, column_bounds, trial_row
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.term_names import parse_term
 from nn2poly.inputs import Column, Inputs
-from nn2poly.inputs.functions import Function, Log, Log1p, Rank
+from nn2poly.inputs.functions import Curve, Function, Identity, Log, Log1p, Rank
 
-KINDS = (Log.kind, Log1p.kind, Rank.kind)
+KINDS = (Log.kind, Log1p.kind, Rank.kind, Curve.kind)
 # Points of the table of a rank (taste: what is still read), digits of its shares, and the part of
 # the distance between two knots to which they are rounded.
 KNOTS, SHARE_DIGITS, ROUNDED = 17, 4, 0.02
@@ -41,9 +41,15 @@ GAIN = 0.05
 
 @dataclass(frozen=True)
 class Transforms:
-    """What was asked for: a kind for each column, or None to choose."""
+    """What was asked for: a kind for each column, None to choose; or curves for all numbers."""
 
     kinds: Mapping[str, str] | None
+    all_curves: bool = False
+
+    def bends(self, name: str, function: Function) -> bool:
+        """Tell whether a column is to enter through a curve; a model's own functions stay."""
+        plain = isinstance(function, Identity | Curve)
+        return (self.all_curves and plain) or (self.kinds or {}).get(name) == Curve.kind
 
 
 def check_transforms(given: Any) -> Transforms | None:
@@ -51,13 +57,15 @@ def check_transforms(given: Any) -> Transforms | None:
 
     Examples
     --------
-    >>> check_transforms({"AveOccup": "log"}), check_transforms("auto"), check_transforms(None)
-    (Transforms(kinds={'AveOccup': 'log'}), Transforms(kinds=None), None)
+    >>> check_transforms({"AveOccup": "log"}), check_transforms(None)
+    (Transforms(kinds={'AveOccup': 'log'}, all_curves=False), None)
     """
     if given is None:
         return None
     if isinstance(given, str) and given == "auto":
         return Transforms(None)
+    if isinstance(given, str) and given == Curve.kind:
+        return Transforms({}, all_curves=True)
     if not isinstance(given, Mapping):
         raise _unknown(repr(given))
     if unknown := [f"{name}: {kind!r}" for name, kind in given.items() if kind not in KINDS]:
@@ -85,6 +93,9 @@ def transformed(
         return _chosen(inputs, rows, truth)
     for name, kind in asked.kinds.items():
         number, place = _column(inputs, name)
+        if kind == Curve.kind:
+            # Fitted later, together with the formula: see `fitted_curves`.
+            continue
         x, held = rows.X[:, place], inputs.coordinates[place].function
         _check_values(x, float(low[place]), name, kind)
         inputs = _with(inputs, number, _function(kind, x, rows.weights, held))
@@ -150,16 +161,27 @@ def rank_of(x: FloatArray, low: float, high: float, weights: FloatArray | None =
     """
     values, shares = _shares(x, np.ones(len(x)) if weights is None else weights)
     inner = np.interp(np.linspace(0.0, 1.0, KNOTS)[1:-1], shares, values)
-    inner = np.unique(inner[(inner > low) & (inner < high)])
-    step = np.diff([low, *inner, high]).min() * ROUNDED
-    inner = np.unique(np.round(inner, -floor(log10(step))))
-    knots = np.array([low, *inner[(inner > low) & (inner < high)], high])
+    knots = rounded_knots(np.unique([low, *inner[(inner > low) & (inner < high)], high]))
     found = np.round(np.interp(knots, values, shares), SHARE_DIGITS)
     # The outer knots stay; inner ones that do not rise between them go.
     rises = np.concatenate([[True], np.diff(found) > 0])
     rises &= found < found[-1]
     rises[[0, -1]] = True
     return Rank(knots=tuple(knots[rises].tolist()), shares=tuple(found[rises].tolist()))
+
+
+def rounded_knots(knots: FloatArray) -> FloatArray:
+    """Round the inner ones of increasing knots to the digits that they need.
+
+    Examples
+    --------
+    >>> rounded_knots(np.array([0.0, 1.23456, 2.7182, 5.0]))
+    array([0.  , 1.23, 2.72, 5.  ])
+    """
+    low, high = knots[0], knots[-1]
+    step = np.diff(knots).min() * ROUNDED
+    inner = np.unique(np.round(knots[1:-1], -floor(log10(step))))
+    return np.array([low, *inner[(inner > low) & (inner < high)], high])
 
 
 def _shares(x: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -196,7 +218,7 @@ def _check_values(x: FloatArray, low: float, name: str, kind: str) -> None:
     if limit is None or low > limit:
         return
     count = int(np.count_nonzero(x <= limit))
-    others = [k for k in KINDS if k != kind and (k == Rank.kind or low >= 0)]
+    others = [k for k in KINDS if k != kind and (k != Log1p.kind or low >= 0)]
     raise InvalidInputError(
         f"The column {name!r} has no {kind}.",
         where="transforms",
@@ -220,7 +242,7 @@ def _unknown(found: str) -> InvalidInputError:
     return InvalidInputError(
         "The transforms are not understood.",
         where="transforms",
-        expected=f'None, "auto", or columns with one of {", ".join(KINDS)}',
+        expected=f'None, "auto", "curve", or columns with one of {", ".join(KINDS)}',
         found=found,
         remedy='write transforms={"income": "log"}',
     )

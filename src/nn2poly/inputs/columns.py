@@ -6,7 +6,7 @@ number that enters the algebra: a column is one feature, a factor one indicator 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
 from nn2poly.inputs.cuts import examples, interval_names, intervals
-from nn2poly.inputs.functions import Identity
+from nn2poly.inputs.functions import Function, Identity
 from nn2poly.inputs.holes import (
     Hole,
     LearnedImputer,
@@ -590,6 +590,16 @@ class Inputs:
             for coordinate, c, s in zip(self.coordinates, centers, scales, strict=True)
         ]
         return self._changed("coordinates", moved)
+
+    def through(self, functions: Mapping[int, Function]) -> Inputs:
+        """Let features enter through functions, by their places."""
+        if not functions:
+            return self
+        entering = [
+            replace(coordinate, function=functions.get(place, coordinate.function))
+            for place, coordinate in enumerate(self.coordinates)
+        ]
+        return self._changed("coordinates", entering)
 
     def seen(self, low: npt.ArrayLike | None, high: npt.ArrayLike | None) -> Inputs:
         """Give the same inputs with the range (p,), (p,) of data; None for an unknown one."""

@@ -313,8 +313,8 @@ class Sqrt(Function):
 
 
 @dataclass(frozen=True)
-class Rank(Function):
-    """The share of a sample below a value, linear between the points of a small table.
+class Tabled(Function):
+    """An increasing function that is linear between the points of a small table.
 
     Parameters
     ----------
@@ -322,43 +322,39 @@ class Rank(Function):
         The outer knots; may be left out.
     knots, shares
         The points of the table, both increasing.
-
-    Examples
-    --------
-    >>> rank = Rank(knots=(0.0, 1.0, 10.0), shares=(0.0, 0.5, 1.0))
-    >>> rank.values(np.array([-3.0, 0.5, 5.5, 1e12])), rank.text("income")
-    (array([0.  , 0.25, 0.75, 1.  ]), 'rank(income)')
     """
 
     knots: tuple[float, ...] = ()
     shares: tuple[float, ...] = ()
 
-    kind: ClassVar[str] = "rank"
-    words: ClassVar[str] = "its rank in the sample"
     setup: ClassVar[Mapping[str, str]] = {"python": "from numpy import interp as _interp"}
-    spelling: ClassVar[Mapping[str, str]] = {
-        "python": "_interp({x}, {knots}, {shares})",
-        "latex": r"\operatorname{{rank}}({x})",
-    }
 
     def __post_init__(self) -> None:
         sizes = (len(self.knots), len(self.shares))
         if sizes[0] != sizes[1] or not 2 <= sizes[0] <= MAX_KNOTS:
-            raise _bad_table(
+            raise self._bad_table(
                 f"as many knots as shares, 2 to {MAX_KNOTS}", f"{sizes[0]} and {sizes[1]}"
             )
         for values in (self.knots, self.shares):
             if not (np.all(np.isfinite(values)) and np.all(np.diff(values) > 0)):
-                raise _bad_table("finite and increasing numbers", str(values))
+                raise self._bad_table("finite and increasing numbers", str(values))
         # Left out, the bounds are the outer knots; a frozen object has no other way to say so.
         for name, end, knot in (("low", -inf, self.knots[0]), ("high", inf, self.knots[-1])):
             if getattr(self, name) == end:
                 object.__setattr__(self, name, knot)
         if (self.low, self.high) != (self.knots[0], self.knots[-1]):
-            raise _bad_table(
+            raise self._bad_table(
                 f"bounds at the outer knots, {self.knots[0]} … {self.knots[-1]}",
                 f"{self.low} … {self.high}",
             )
+
+    def _bad_table(self, expected: str, found: str) -> InvalidInputError:
+        return InvalidInputError(
+            f"The table of a {self.kind} cannot be used.",
+            where="knots and shares",
+            expected=expected,
+            found=found,
+        )
 
     @property
     def points(self) -> tuple[tuple[float, float], ...]:
@@ -367,10 +363,11 @@ class Rank(Function):
 
     def template(self, language: str) -> str | None:
         """Give the spelling with the table in it, where that is not written from the points."""
-        text = self.spelling.get(language)
-        if text is None:
-            return None
-        return text.replace("{knots}", str(self.knots)).replace("{shares}", str(self.shares))
+        if language == "latex":
+            return rf"\operatorname{{{{{self.kind}}}}}({{x}})"
+        if language == "python":
+            return f"_interp({{x}}, {self.knots}, {self.shares})"
+        return None
 
     def curve(self, x: FloatArray) -> FloatArray:
         """Look the share up."""
@@ -385,8 +382,37 @@ class Rank(Function):
         return result
 
     def text(self, name: str) -> str:
-        """Write rank(name)."""
-        return f"rank({name})"
+        """Write rank(name) or curve(name)."""
+        return f"{self.kind}({name})"
+
+
+@dataclass(frozen=True)
+class Rank(Tabled):
+    """The share of a sample below a value, linear between the points of a small table.
+
+    Examples
+    --------
+    >>> rank = Rank(knots=(0.0, 1.0, 10.0), shares=(0.0, 0.5, 1.0))
+    >>> rank.values(np.array([-3.0, 0.5, 5.5, 1e12])), rank.text("income")
+    (array([0.  , 0.25, 0.75, 1.  ]), 'rank(income)')
+    """
+
+    kind: ClassVar[str] = "rank"
+    words: ClassVar[str] = "its rank in the sample"
+
+
+@dataclass(frozen=True)
+class Curve(Tabled):
+    """An increasing curve that was fitted to what a network does, from 0 to 1.
+
+    Examples
+    --------
+    >>> Curve(knots=(0.0, 1.0, 10.0), shares=(0.0, 0.9, 1.0)).values(np.array([0.5, 1e12]))
+    array([0.45, 1.  ])
+    """
+
+    kind: ClassVar[str] = "curve"
+    words: ClassVar[str] = "a curve of its values"
 
 
 # How languages write the absolute value, a power and a logarithm.
@@ -569,18 +595,9 @@ def _check_low(low: float, limit: float, kind: str) -> None:
         )
 
 
-def _bad_table(expected: str, found: str) -> InvalidInputError:
-    return InvalidInputError(
-        "The table of a rank cannot be used.",
-        where="knots and shares",
-        expected=expected,
-        found=found,
-    )
-
-
 IDENTITY = Identity()
 FUNCTIONS: dict[str, type[Function]] = {
-    cls.kind: cls for cls in (Identity, Log, Log1p, Sqrt, Rank, BoxCox, YeoJohnson)
+    cls.kind: cls for cls in (Identity, Log, Log1p, Sqrt, Rank, Curve, BoxCox, YeoJohnson)
 }
 
 

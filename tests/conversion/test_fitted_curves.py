@@ -1,0 +1,153 @@
+"""Numbers enter through increasing curves that are fitted together with the formula."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nn2poly as n2p
+from nn2poly.conversion.fitted_curves import FLAT, SHARES
+from nn2poly.errors import InvalidInputError, OutsideRangeWarning
+from nn2poly.inputs.functions import Curve
+
+NAMES = ["income", "distance", "flag", "same"]
+
+
+def rows(n=3000, seed=0):
+    """Draw a number with a long tail, an even one, a flag and a constant."""
+    rng = np.random.default_rng(seed)
+    flag = rng.integers(0, 2, n).astype(float)
+    return np.column_stack(
+        [np.exp(rng.normal(size=n)), rng.uniform(-3.0, 3.0, n), flag, np.full(n, 2.0)]
+    )
+
+
+def bent(X):
+    """Rise with income up to a point, with distance at one place only, and with their product."""
+    first, second = np.tanh(X[:, 0]), 1.0 / (1.0 + np.exp(-6.0 * (X[:, 1] - 1.0)))
+    return first + 2.0 * second + first * second + 0.3 * X[:, 2]
+
+
+def converted(n=3000, max_order=2, **options):
+    return n2p.convert(bent, max_order, data=rows(n), feature_names=NAMES, **options)
+
+
+@pytest.fixture(scope="module")
+def curved():
+    return converted(transforms="curve")
+
+
+def functions(poly):
+    return [coordinate.function for coordinate in poly.inputs.coordinates]
+
+
+def r2(poly, X):
+    left, truth = bent(X) - poly.predict(X), bent(X)
+    return 1.0 - left.var() / truth.var()
+
+
+def test_a_quadratic_of_curves_follows_what_no_power_follows(curved):
+    new = rows(seed=1)
+    low, high = np.quantile(rows(), [0.001, 0.999], axis=0)
+    new = np.clip(new, low, high)
+    assert r2(converted(), new) < 0.95
+    assert r2(converted(max_order=4), new) < 0.99
+    assert r2(curved, new) > 0.999
+
+
+def test_curves_rise_from_0_to_1_over_the_sample_in_a_small_table(curved):
+    income, distance, flag, same = functions(curved)
+    assert (flag.kind, same.kind) == ("identity", "identity")
+    for curve, x in ((income, rows()[:, 0]), (distance, rows()[:, 1])):
+        assert isinstance(curve, Curve)
+        assert (curve.shares[0], curve.shares[-1]) == (0.0, 1.0)
+        assert x.min() <= curve.low < curve.high <= x.max()
+        assert len(curve.knots) < len(SHARES)
+    # Distance matters between 0 and 2 alone.
+    ends = distance.values(np.array([0.0, 2.0]))
+    assert ends[0] < 0.1
+    assert ends[1] > 0.9
+
+
+def test_knots_that_a_curve_does_not_bend_at_are_left_out():
+    # Both curves are straight lines.
+    def plane(X):
+        return 2.0 * X[:, 0] - X[:, 1]
+
+    X = np.random.default_rng(3).uniform(size=(3000, 2))
+    for curve in functions(n2p.convert(plane, 2, data=X, transforms="curve")):
+        line = np.interp(curve.knots, [curve.low, curve.high], [0.0, 1.0])
+        assert np.abs(np.array(curve.shares) - line).max() < 0.02 + FLAT
+        assert len(curve.knots) < 0.5 * len(SHARES)
+
+
+def test_terms_and_verdict_say_what_enters(curved):
+    assert curved.term_names()[1:3] == ["curve(income)", "curve(distance)"]
+    assert "'income' and 'distance' each enter as a curve of its values" in str(curved.card.verdict)
+
+
+def test_one_column_may_be_asked_for():
+    poly = converted(transforms={"distance": "curve", "income": "log"})
+    assert [function.kind for function in functions(poly)[:2]] == ["log", "curve"]
+
+
+def test_curves_end_at_the_bounds_that_the_user_gave():
+    poly = converted(transforms="curve", bounded={"income": (0.5, 4.0)})
+    assert (functions(poly)[0].low, functions(poly)[0].high) == (0.5, 4.0)
+    with pytest.warns(OutsideRangeWarning):
+        far = poly.predict([[1e12, 0.0, 1.0, 2.0]])
+    np.testing.assert_array_equal(far, poly.predict([[4.0, 0.0, 1.0, 2.0]]))
+
+
+def test_the_same_rows_give_the_same_curves(curved):
+    again = converted(transforms="curve")
+    assert functions(again) == functions(curved)
+    np.testing.assert_array_equal(again.coefficients, curved.coefficients)
+
+
+def test_few_rows_gain_too():
+    # Every fold is left out in turn, and their curves are averaged.
+    new = np.clip(rows(seed=5), *np.quantile(rows(250), [0.01, 0.99], axis=0))
+    assert r2(converted(250, transforms="curve"), new) > r2(converted(250), new) + 0.02
+
+
+def test_each_region_is_closer_in_curves():
+    def two(X):
+        return np.where(X[:, 2] > 0.5, bent(X), 1.0 - 2.0 * np.tanh(X[:, 0]) * X[:, 1])
+
+    X, new = rows(), rows(seed=7)
+    new = np.clip(new, *np.quantile(X, [0.001, 0.999], axis=0))
+    options = {"data": X, "regions": 4, "feature_names": NAMES}
+    left = [
+        np.var(two(new) - n2p.convert(two, 2, transforms=asked, **options).predict(new))
+        for asked in (None, "curve")
+    ]
+    assert left[1] < 0.5 * left[0]
+
+
+def test_several_outputs_share_the_curves():
+    def both(X):
+        return np.column_stack([bent(X), np.tanh(3.0 * X[:, 1])])
+
+    poly = n2p.convert(both, 2, data=rows(), transforms="curve")
+    assert poly.card.r2 > 0.97
+
+
+def test_files_keep_the_curves(curved, tmp_path):
+    for name in ("poly.json", "poly.npz"):
+        curved.save(tmp_path / name)
+        loaded = n2p.load(tmp_path / name)
+        assert functions(loaded) == functions(curved)
+        np.testing.assert_array_equal(loaded.predict(rows(50)), curved.predict(rows(50)))
+
+
+def test_a_column_that_does_not_vary_has_no_curve():
+    with pytest.raises(InvalidInputError, match=r"(?s)'same'.*the same value in all rows"):
+        converted(transforms={"same": "curve"})
+
+
+def test_curves_need_bounds_and_a_fit():
+    with pytest.raises(InvalidInputError, match="bounded=False"):
+        converted(transforms="curve", bounded=False)
+    with pytest.raises(InvalidInputError, match='"auto", "curve"'):
+        converted(transforms="curves")
