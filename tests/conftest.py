@@ -1,5 +1,6 @@
 """What all tests share: seeded properties and small random networks."""
 
+import gc
 import os
 from itertools import pairwise
 
@@ -17,7 +18,7 @@ settings.register_profile("quick", derandomize=True, deadline=None, max_examples
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "nn2poly"))
 
 # Folders whose modules share dear fixtures: one worker takes all of each, and makes these once.
-TOGETHER = ("tests/paper", "tests/reporting")
+TOGETHER = ("tests/cli", "tests/paper", "tests/reporting")
 # What takes minutes comes first: at the end one worker would be left alone with it.
 FIRST = ("tests/reporting", "tests/test_docs", "tests/paper", "tests/test_tutorials")
 
@@ -32,6 +33,17 @@ class FoldersTogether(LoadScopeScheduling):
     def _split_scope(self, nodeid):
         folder = nodeid.partition("::")[0].rpartition("/")[0]
         return folder if folder in TOGETHER else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Spare the garbage collector what stays to the end: a million objects, a fifth of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_make_scheduler(config, log):

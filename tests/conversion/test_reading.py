@@ -81,6 +81,9 @@ VESSELS = {
     "a function of a list": lambda X: lambda: cut(X, 77),
     "a function of pairs": lambda X: lambda: ((x, np.ones(len(x))) for x in cut(X, 77)),
 }
+# Those that come in parts of other sizes, or that a reader of their own takes apart.
+PARTED = ["rows as lists", "a polars frame", "one batch", "even batches", "small batches"]
+PARTED += ["odd batches", "pairs with weights", "some in pairs", "a function of a generator"]
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +92,9 @@ def fit_of_array(network):
     return cache(lambda n_rows: fit(network, rows(n_rows)))
 
 
-@pytest.mark.parametrize("vessel", VESSELS)
-@pytest.mark.parametrize("n_rows", [40, 1100])
+@pytest.mark.parametrize(
+    ("n_rows", "vessel"), [*((40, each) for each in VESSELS), *((1100, each) for each in PARTED)]
+)
 def test_the_same_rows_give_the_same_polynomial(network, fit_of_array, vessel, n_rows):
     """1100 rows are more than one chunk of an array, and all of them are stretched."""
     assert rows_module.BATCH_ROWS < 1100

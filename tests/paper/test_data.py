@@ -1,6 +1,7 @@
 """The data sets, and what happens without them."""
 
 import gzip
+import time
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -123,7 +124,8 @@ def test_a_table_of_other_types_is_refused(tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Retry downloading")
 def test_without_a_connection_the_remedies_are_told(tmp_path, monkeypatch):
-    """Every proxy is a port that nobody listens to."""
+    """Every proxy is a port that nobody listens to; scikit-learn tries again without a pause."""
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)

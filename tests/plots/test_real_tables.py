@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -84,9 +85,23 @@ def drawings(model, formula, X, features, pair):
     ]
 
 
+@pytest.fixture(scope="module")
+def rentals_drawn(bikes):
+    """Draw the rough polynomial of the rentals (2) or that of regions (3), once."""
+    model, X = bikes[:2]
+    features, pair = ["hour", "temp", "workingday"], ("hour", "season")
+    return cache(lambda which: [shown(a) for a in drawings(model, bikes[which], X, features, pair)])
+
+
 def of_terms(poly, X):
     """List the plots of a polynomial alone."""
     return [plots.importance(poly), plots.heatmap(poly, X=X), plots.interaction_network(poly, X=X)]
+
+
+def shown(axes):
+    """Draw the figure of some axes; give it with its texts and where they stand."""
+    figure = np.ravel(axes)[0].figure
+    return figure, boxes(figure)
 
 
 def boxes(figure):
@@ -95,8 +110,8 @@ def boxes(figure):
     legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
     texts = [*figure.texts, *(text for axes in figure.axes for text in texts_of(axes))]
     texts += [text for each in legends if each is not None for text in each.get_texts()]
-    shown = [text for text in texts if text.get_visible() and text.get_text()]
-    return [(text.get_text(), text.get_window_extent()) for text in shown]
+    texts = [text for text in texts if text.get_visible() and text.get_text()]
+    return [(text.get_text(), text.get_window_extent()) for text in texts]
 
 
 def texts_of(axes):
@@ -112,15 +127,13 @@ def texts_of(axes):
     return titles + found
 
 
-def assert_legible(axes):
+def assert_legible(figure, texts):
     """Check that every text is in its figure, and that none covers another."""
-    figure = np.ravel(axes)[0].figure
     width, height = figure.bbox.size
-    shown = boxes(figure)
-    for text, box in shown:
+    for text, box in texts:
         inside = box.x0 > -2 and box.y0 > -2 and box.x1 < width + 2 and box.y1 < height + 2
         assert inside, text
-    for (one, first), (other, second) in combinations(shown, 2):
+    for (one, first), (other, second) in combinations(texts, 2):
         # Type has some air around it.
         across = min(first.x1, second.x1) - max(first.x0, second.x0)
         up = min(first.y1, second.y1) - max(first.y0, second.y0)
@@ -131,14 +144,13 @@ def test_no_text_of_the_census_is_cut_off_or_covered(adult):
     model, X, poly = adult
     pair = ("age", "marital-status")
     for axes in [*drawings(model, poly, X, ["age", *LEVELS], pair), *of_terms(poly, X)]:
-        assert_legible(axes)
+        assert_legible(*shown(axes))
 
 
 @pytest.mark.parametrize("which", [2, 3])
-def test_no_text_of_the_rentals_is_cut_off_or_covered(bikes, which):
-    model, X, formula = bikes[0], bikes[1], bikes[which]
-    for axes in drawings(model, formula, X, ["hour", "temp", "workingday"], ("hour", "season")):
-        assert_legible(axes)
+def test_no_text_of_the_rentals_is_cut_off_or_covered(rentals_drawn, which):
+    for figure, texts in rentals_drawn(which):
+        assert_legible(figure, texts)
 
 
 def test_levels_that_nobody_has_are_not_drawn(adult):
@@ -219,14 +231,13 @@ def test_a_curve_that_is_held_at_its_edge_says_so(bikes):
     assert "held" not in plots.effects(poly, "humidity", X=X).get_xlabel()
 
 
-def test_every_figure_of_a_rough_formula_says_so(bikes):
-    model, X, poly, pieces = bikes
+def test_every_figure_of_a_rough_formula_says_so(bikes, rentals_drawn):
+    _, _, poly, pieces = bikes
     assert poly.card.verdict.grade in ("rough", "not faithful")
     assert pieces.card.verdict.grade not in ("rough", "not faithful")
-    for formula, expected in ((poly, 1), (pieces, 0)):
-        for axes in drawings(model, formula, X, ["hour", "temp"], ("hour", "temp")):
-            texts = [text for text, _ in boxes(np.ravel(axes)[0].figure)]
-            told = [text for text in texts if "follow its network" in text or "roughly" in text]
+    for which, expected in ((2, 1), (3, 0)):
+        for _, texts in rentals_drawn(which):
+            told = [text for text, _ in texts if "follow its network" in text or "roughly" in text]
             assert len(told) == expected
 
 
