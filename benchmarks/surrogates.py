@@ -36,6 +36,8 @@ from nn2poly.arrays import FloatArray
 
 ORDERS, BUDGETS = (1, 2, 3, 4), (30, 100, 300, 1_000)
 REGIONS = ((2, 8), (2, 16), (3, 16), (2, 64), (3, 64))
+# Orders and regions of formulas whose numbers enter through curves.
+CURVES = ((2, 1), (2, 8), (2, 16), (3, 16), (2, 64), (3, 64))
 
 # Ridge: the most terms, the strengths per row, the share of rows to choose the strength on, and
 # the tails that the inputs are clipped at (one side).
@@ -101,6 +103,10 @@ def list_ways(quick: bool = False) -> Iterator[Way]:
     for order, regions in REGIONS if "regions" in known else ():
         options = {"max_order": order, "regions": regions}
         yield Way(f"nn2poly, order {order}, {regions} regions", ours, "nn2poly", options)
+    for order, regions in CURVES:
+        curved = {"max_order": order, "regions": regions, "transforms": "curve"}
+        name = f"nn2poly, order {order}, {regions} region{'s' * (regions > 1)}, curves"
+        yield Way(name, ours, "nn2poly", curved)
     for tail in TAILS:
         for order in ORDERS:
             name = f"ridge, order {order}, clipped at {tail:.1%}"

@@ -22,8 +22,9 @@ import nn2poly
 DOCS = Path(__file__).parents[1] / "docs"
 FOLDER, IMAGES = DOCS / "tutorials", DOCS / "images" / "tutorials"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page.stem != "index")
-# Trainings differ in their last digits between machines; a tenth of a number, of most of them.
-CLOSE, MOST = 0.1, 0.8
+# Trainings differ in their last digits between machines: a tenth of a number, of most of them; and
+# of a hundred words three, as of two terms that are nearly as good either may be the last one.
+CLOSE, MOST, MOST_WORDS = 0.1, 0.8, 0.97
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 
 sys.path.insert(0, str(DOCS))
@@ -59,9 +60,11 @@ def test_the_tutorial_prints_and_draws_what_it_shows(page, quiet):
 
 
 def assert_printed(shown, printed, where):
-    """Compare all words, and the numbers in turn."""
+    """Compare nearly all words, and the numbers in turn."""
     told = f"{where}: run docs/make_tutorials.py; it prints now:\n{printed}"
-    assert Counter(words(shown)) == Counter(words(printed)), told
+    wanted, found = Counter(words(shown)), Counter(words(printed))
+    same = (wanted & found).total()
+    assert same >= MOST_WORDS * max(wanted.total(), found.total()), told
     was, now = numbers(shown), numbers(printed)
     assert len(was) == len(now), told
     share = np.mean(np.isclose(was, now, rtol=CLOSE, atol=1e-12)) if len(was) else 1.0

@@ -73,6 +73,19 @@ def test_the_same_data_give_the_same_terms(factors, sparse):
     np.testing.assert_array_equal(again.coefficients, sparse.coefficients)
 
 
+def test_of_two_levels_the_rarer_one_is_written(make_network):
+    # Both say the same, and the last digit of a sum would decide.
+    for rarer in (2, 3):
+        network = make_network(rarer, (4, 12, 1), "relu", spread=1.5, bias=0.5)
+        rng = np.random.default_rng(rarer)
+        X = np.hstack([rng.normal(size=(1500, 2)), np.zeros((1500, 2))])
+        X[:, rarer] = rng.random(1500) < 0.3
+        X[:, 5 - rarer] = 1.0 - X[:, rarer]
+        used = {j for term in n2p.convert(network, data=X, max_terms=20).terms for j in term}
+        assert rarer in used
+        assert 5 - rarer not in used
+
+
 def test_levels_of_a_factor_never_stand_together(sparse):
     column = sparse.inputs.column_of
     for term in sparse.terms:

@@ -11,6 +11,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.conversion.problem import Problem
 from nn2poly.formula.identified import identified_terms
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import Inputs
 from nn2poly.sampling import evenly
 
 # Shares of levels that add up to 1 but for rounding.
@@ -34,7 +35,7 @@ def identify(poly: Polynomial, problem: Problem, *, grow: bool = True) -> Polyno
     grow
         Let terms appear that were not listed.
     """
-    factors = _complete_factors(poly, problem) if problem.folded else {}
+    factors = complete_factors(poly.inputs, problem)
     if not factors:
         return poly
     terms, values = identified_terms(poly.terms, poly.coefficients, factors, grow=grow)
@@ -45,13 +46,15 @@ def identify(poly: Polynomial, problem: Problem, *, grow: bool = True) -> Polyno
     return unique
 
 
-def _complete_factors(poly: Polynomial, problem: Problem) -> dict[tuple[int, ...], FloatArray]:
+def complete_factors(inputs: Inputs, problem: Problem) -> dict[tuple[int, ...], FloatArray]:
     """Give the factors of which every row shows a level, and the share of each level."""
+    if not problem.folded:
+        return {}
     low, high = problem.inputs.ends()
     shares = (problem.summary.seen_center - low) / (high - low)
     return {
         places: shares[list(places)]
-        for places in poly.inputs.indicators()
+        for places in inputs.indicators()
         if len(places) > 1 and abs(shares[list(places)].sum() - 1.0) < COMPLETE
     }
 

@@ -22,6 +22,7 @@ from nn2poly.conversion.asked_rows import edge_rows, mixed_rows, shuffled_rows, 
 from nn2poly.conversion.basis import Basis, orthonormal_basis
 from nn2poly.conversion.fit_rows import FitRows, stacked
 from nn2poly.conversion.growth import PATIENCE, Grid, Part, grow, penalty
+from nn2poly.conversion.identify import complete_factors
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.regression import Regression
 from nn2poly.errors import InvalidInputError
@@ -95,10 +96,20 @@ def _of_degree(
 
 
 def _allows(problem: Problem, inputs: Inputs) -> Callable[[Term], bool]:
-    """Give what tells whether no two features of a term exclude each other, as levels do."""
+    """Give what tells whether a term may come.
+
+    Levels of one factor exclude each other. Of two levels that rows show the rarer one says all:
+    which of them explains more would be left to the last digit of a sum.
+    """
     pairs = [(a, b) for group in inputs.indicators() for a in group for b in group if a != b]
     apart = {frozenset(pair) for pair in (*pairs, *problem.never)} if problem.folded else set()
-    return lambda term: not apart or apart.isdisjoint(map(frozenset, combinations(set(term), 2)))
+    factors = complete_factors(inputs, problem).items()
+    two = [(places, shares) for places, shares in factors if np.count_nonzero(shares) == 2]
+    common = {places[int(np.argmax(shares))] for places, shares in two}
+    return lambda term: (
+        common.isdisjoint(term)
+        and (not apart or apart.isdisjoint(map(frozenset, combinations(set(term), 2))))
+    )
 
 
 def listed(found: Sequence[Term], n_features: int) -> tuple[Listed, IntArray]:
