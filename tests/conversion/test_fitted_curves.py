@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
+from nn2poly.conversion.curve_fit import CurveFit
 from nn2poly.conversion.fitted_curves import FLAT, SHARES
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning
 from nn2poly.inputs.functions import Curve
@@ -79,6 +80,81 @@ def test_knots_that_a_curve_does_not_bend_at_are_left_out():
         line = np.interp(curve.knots, [curve.low, curve.high], [0.0, 1.0])
         assert np.abs(np.array(curve.shares) - line).max() < 0.02 + FLAT
         assert len(curve.knots) < 0.5 * len(SHARES)
+
+
+def test_order_1_is_a_sum_of_curves():
+    # With squares beside them curves would leave most to the squares, which order 1 lacks.
+    def added(X):
+        return np.tanh(X[:, 0]) + 2.0 / (1.0 + np.exp(-6.0 * (X[:, 1] - 1.0)))
+
+    X, new = rows(), rows(seed=1)
+    new = np.clip(new, *np.quantile(X, [0.001, 0.999], axis=0))
+    poly = n2p.convert(added, 1, data=X, transforms="curve")
+    assert poly.max_order == 1
+    assert np.var(added(new) - poly.predict(new)) < 0.002 * np.var(added(new))
+
+
+def test_curves_rise_so_directions_are_those_of_their_terms():
+    # The sum above again: each term of order 1 has the sign of its coefficient.
+    poly = n2p.convert(
+        lambda X: np.tanh(X[:, 0]) - X[:, 1] ** 3, 1, data=rows(), transforms="curve"
+    )
+    assert n2p.explain.monotonicity(poly).directions[:2, 0].tolist() == ["increasing", "decreasing"]
+
+
+def test_a_value_that_nearly_all_rows_have_leaves_a_column_as_it_is():
+    X = rows()
+    X[:, 1] = 0.0
+    X[:2, 1] = 1.0, 2.0
+    poly = n2p.convert(bent, 2, data=X, transforms="curve")
+    assert [function.kind for function in functions(poly)[:2]] == ["curve", "identity"]
+    with pytest.raises(InvalidInputError, match=r"(?s)'x2'.*three values in nearly all rows"):
+        n2p.convert(bent, 2, data=X, transforms={"x2": "curve"})
+
+
+@pytest.mark.parametrize(
+    ("X", "asked", "told"),
+    [
+        (rows()[:, 2:], "curve", "No column can enter through a curve"),
+        (rows()[:, 1:], {"x2": "curve"}, "cannot go through a function"),
+        (np.random.default_rng(0).normal(size=(300, 101)), "curve", "So many curves"),
+        (np.full((300, 2), np.arange(300)[:, None]) * 0.0 + 1.0, "curve", "cannot be fitted"),
+    ],
+)
+def test_what_cannot_be_bent_is_an_error(X, asked, told):
+    with pytest.raises(InvalidInputError, match=told):
+        n2p.convert(lambda X: X[:, 0], 2, data=X, transforms=asked, binary=False)
+
+
+def test_a_step_lowers_the_error_as_its_slope_says():
+    rng = np.random.default_rng(0)
+    n, knots = 4000, [np.linspace(0.0, 1.0, 6), np.linspace(-1.0, 1.0, 5)]
+    x = [rng.uniform(k[0], k[-1], n) for k in knots]
+    truth = np.column_stack([np.sin(3.0 * x[0]) * x[1], np.tanh(4.0 * x[1])])
+    fit = CurveFit(
+        x=x,
+        knots=knots,
+        z=np.column_stack([x[0], rng.normal(size=n), x[1]]),
+        places=[0, 2],
+        target=truth,
+        regions=[slice(0, 1500), slice(1500, n)],
+        fitted=rng.uniform(0.5, 1.5, n),
+        judged=np.ones(n),
+        products=(np.array([0, 0, 2]), np.array([0, 2, 2])),
+    )
+    rises = [np.full(len(k) - 1, 1.0 / (len(k) - 1)) for k in knots]
+    slope = fit._normal(fit._state(rises))[1]
+
+    def error(step):
+        # One neighbour takes what the other loses: the curve still goes from 0 to 1.
+        first = rises[0] * (1.0 + step * np.array([1.0, -1.0, 0.0, 0.0, 0.0]))
+        left = fit._state([first, rises[1]]).left
+        return float(fit.fitted @ (left**2).sum(axis=1)) / (2.0 * fit.fitted.sum())
+
+    step = 1e-4
+    found = (error(step) - error(-step)) / (2.0 * step)
+    # The slope is of half the squared error, downwards; centres and sizes move a little as well.
+    assert found == pytest.approx(-2.0 * (slope[0] - slope[1]), rel=0.02)
 
 
 def test_terms_and_verdict_say_what_enters(curved):

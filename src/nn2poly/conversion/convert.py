@@ -16,6 +16,7 @@ from nn2poly.conversion.advice import with_advice
 from nn2poly.conversion.crossfit import FEW_ROWS, OutOfFold, is_affordable
 from nn2poly.conversion.expand import layer_shares
 from nn2poly.conversion.expansions import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.conversion.fitted_curves import check_curves
 from nn2poly.conversion.fitting import (
     Chosen,
     Task,
@@ -309,6 +310,7 @@ def convert(
         return with_deviations(identify(poly, problem), problem)
     if problem is None:
         raise _needs_data("A function is fitted to a sample.")
+    check_curves(problem)
     looked = choose_order(task, problem)
     found = fit_formula(replace(task, order=looked.order), problem)
     measure = _Measure(task, problem, looked, judged_rows(task, problem, looked))

@@ -9,19 +9,20 @@ curves and regions take turns: curves for one region, then for a few, then for a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.asked_rows import shuffled_rows
 from nn2poly.conversion.curve_fit import CurveFit, Rises, products, whole
-from nn2poly.conversion.fit_rows import stacked
+from nn2poly.conversion.fit_rows import FitRows, stacked
 from nn2poly.conversion.near_rows import near_rows
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.refit import can_refit, fit_terms
 from nn2poly.conversion.splitting import grow_tree
-from nn2poly.conversion.transforms import rounded_knots
+from nn2poly.conversion.transforms import no_number, rounded_knots
+from nn2poly.errors import InvalidInputError
 from nn2poly.formula.region_tree import Leaf, Tree, region_of
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Curve
@@ -34,6 +35,8 @@ from nn2poly.sampling import evenly
 TAIL = np.array([0.001, 0.004, 0.01])
 SHARES = np.concatenate([TAIL, np.linspace(0.03, 0.97, 25), 1.0 - TAIL[::-1]])
 MAX_RISES, FEWEST = 500, 7
+# Columns with a curve, at most: 200 take a minute and 3 GB.
+MAX_CURVES = 100
 # Rows that curves are fitted on: of the sample, near rows for each of them and what these weigh,
 # and the weight of rows with shuffled columns. Twice the rows gain nothing there, with one near row
 # for each 16 regions lose up to .003. Without shuffled ones, quadratics have an R² down to
@@ -48,34 +51,84 @@ TURN = 2
 FLAT, DIGITS = 0.002, 5
 
 
-def with_curves(problem: Problem, regions: int, report: Callable[[str], None]) -> Problem:
+def check_curves(problem: Problem) -> None:
+    """Refuse curves of columns that cannot have one, and where there is nothing to fit them to."""
+    asked = problem.transforms
+    if asked is None or not asked.has_curves:
+        return
+    if not can_refit(problem):
+        raise InvalidInputError(
+            "Curves cannot be fitted to this sample.",
+            where="transforms",
+            expected="rows, hundreds if possible, on which finite outputs vary",
+            found=f"{len(problem.fit_rows):,} rows to fit",
+            remedy="pass more rows, or leave transforms out",
+        )
+    bent = {_name(problem, j) for j in _knots_of(problem)}
+    named = [name for name, kind in (asked.kinds or {}).items() if kind == Curve.kind]
+    if missing := [name for name in named if name not in bent]:
+        raise no_number(missing[0], "fewer than three values in nearly all rows")
+    if not bent:
+        raise InvalidInputError(
+            "No column can enter through a curve.",
+            where="transforms",
+            expected="a number of three values or more, without a function of its own",
+            found=f"none among {problem.inputs.n_features:,} features",
+            remedy="leave transforms out",
+        )
+    if len(bent) > MAX_CURVES:
+        raise InvalidInputError(
+            "So many curves cannot be fitted together.",
+            where="transforms",
+            expected=f"at most {MAX_CURVES} columns",
+            found=f"{len(bent):,}",
+            remedy='name the columns that matter: transforms={"income": "curve"}',
+        )
+
+
+def _name(problem: Problem, place: int) -> str:
+    """Give the name of the column of a feature."""
+    return problem.inputs.columns[int(problem.inputs.column_of[place])].name
+
+
+def with_curves(
+    problem: Problem, order: int, regions: int, report: Callable[[str], None]
+) -> Problem:
     """Let the columns that were asked for enter through curves.
 
     Parameters
     ----------
-    regions
+    order, regions
         Those of the formula that the curves are for.
     report
         Is told what is being done.
     """
-    places = _places(problem)
-    if not places or not can_refit(problem):
+    if not can_refit(problem) or not (knots := _knots_of(problem)):
         return problem
+    order = min(order, 2)
     for count in _turns(regions):
         report("fitting the curves" + (f" of {count} regions" if count > 1 else ""))
-        problem = problem.with_curves(_fitted(problem, _tree(problem, count), places))
+        tree = _tree(problem, order, count)
+        problem = problem.with_curves(_fitted(problem, order, tree, knots))
     return problem
 
 
-def _places(problem: Problem) -> list[int]:
-    """List the features that are to enter through a curve: numbers of three values and more."""
+def _knots_of(problem: Problem) -> dict[int, FloatArray]:
+    """Give the knots of the curve of each feature that is to have one, by its place."""
     asked = problem.transforms
     if asked is None or not problem.bounded:
-        return []
-    X, inputs = problem.fit_rows.X, problem.inputs
+        return {}
+    X, inputs = _rows(problem).X, problem.inputs
     pairs = zip(inputs.columns, inputs.places, strict=True)
-    numbers = [(c, p[0]) for c, p in pairs if c.kind == "number" and len(np.unique(X[:, p[0]])) > 2]
-    return [j for c, j in numbers if asked.bends(c.name, c.coordinates[0].function)]
+    numbers = [(c, p[0]) for c, p in pairs if c.kind == "number"]
+    bent = [j for c, j in numbers if asked.bends(c.name, c.coordinates[0].function)]
+    found = {j: _knots(X[:, j], _bounds(problem, j), len(bent)) for j in bent}
+    return {j: knots for j, knots in found.items() if len(knots) > 2}
+
+
+def _rows(problem: Problem) -> FitRows:
+    rows = problem.fit_rows
+    return rows if len(rows) <= ROWS else rows.some(evenly(len(rows), ROWS))
 
 
 def _turns(regions: int) -> Iterator[int]:
@@ -93,44 +146,45 @@ def _turns(regions: int) -> Iterator[int]:
     yield regions
 
 
-def _tree(problem: Problem, count: int) -> Tree:
+def _tree(problem: Problem, order: int, count: int) -> Tree:
     if count == 1:
         return Leaf(0)
-    return grow_tree(fit_terms(problem, 2), problem, count).growth.tree()
+    return grow_tree(fit_terms(problem, order), problem, count).growth.tree()
 
 
-def _fitted(problem: Problem, tree: Tree, places: Sequence[int]) -> dict[int, Curve]:
-    """Fit the curves of features, for the regions of a tree."""
-    rows, inputs = problem.fit_rows, problem.inputs
-    rows = rows if len(rows) <= ROWS else rows.some(evenly(len(rows), ROWS))
+def _fitted(
+    problem: Problem, order: int, tree: Tree, knots: Mapping[int, FloatArray]
+) -> dict[int, Curve]:
+    """Fit the curves of features with these knots, for the regions of a tree."""
+    rows, inputs, places = _rows(problem), problem.inputs, list(knots)
     near = near_rows(rows, NEAR_TIMES * len(rows), inputs, weight=NEAR_WEIGHT)
     every = stacked([rows, near, shuffled_rows(rows, inputs, share=1.0, weight=SHUFFLED_WEIGHT)])
     truth = problem.truth(every.X)
     is_real = np.arange(len(every)) < len(rows)
     region = np.where(np.all(np.isfinite(truth), axis=1), region_of(tree, inputs, every.X), -1)
-    order = np.argsort(region, kind="stable")[np.count_nonzero(region < 0) :]
-    every, truth, is_real = every.some(order), truth[order], is_real[order]
-    ends = np.searchsorted(region[order], np.unique(region[order]), side="right").tolist()
-    spread = truth.std(axis=0)
-    knots = [_knots(rows.X[:, j], _bounds(problem, j), len(places)) for j in places]
-    starts = [_rises(inputs, j, k) for j, k in zip(places, knots, strict=True)]
+    turn = np.argsort(region, kind="stable")[np.count_nonzero(region < 0) :]
+    every, truth, is_real, region = every.some(turn), truth[turn], is_real[turn], region[turn]
+    ends = np.searchsorted(region, np.unique(region), side="right").tolist()
+    middle, spread = truth.mean(axis=0), truth.std(axis=0)
+    varies = spread > 1e-12 * np.abs(truth).max(axis=0)
+    starts = [_rises(inputs, j, k) for j, k in knots.items()]
     found: list[Rises] = []
     for fold in np.unique(rows.fold).tolist()[: None if len(rows) <= ALL_FOLDS_ROWS else 1]:
         apart = every.fold == fold
         fit = CurveFit(
             x=[every.X[:, j] for j in places],
-            knots=knots,
+            knots=[*knots.values()],
             z=inputs.to_working(every.X),
             places=places,
-            target=(truth - truth.mean(axis=0)) / np.where(spread > 0, spread, 1.0),
+            target=np.where(varies, truth - middle, 0.0) / np.where(varies, spread, 1.0),
             regions=[slice(a, b) for a, b in zip([0, *ends], ends, strict=False)],
             fitted=every.weights * ~apart,
             judged=every.weights * (apart & is_real),
-            products=products(inputs),
+            products=products(inputs, order),
         )
         found.append(fit.best(starts))
     means = [np.mean(rises, axis=0) for rises in zip(*found, strict=True)]
-    return {j: _curve(k, rises) for j, k, rises in zip(places, knots, means, strict=True)}
+    return {j: _curve(k, rises) for (j, k), rises in zip(knots.items(), means, strict=True)}
 
 
 def _bounds(problem: Problem, place: int) -> tuple[float, float] | None:
@@ -142,11 +196,12 @@ def _knots(x: FloatArray, ends: tuple[float, float] | None, n_curves: int) -> Fl
     """Give the numbers that a curve may bend at."""
     count = min(len(SHARES), max(FEWEST, MAX_RISES // n_curves))
     chosen = np.linspace(0.0, len(SHARES) - 1.0, count).round().astype(np.intp)
-    knots = np.unique(np.quantile(x, SHARES[chosen]))
+    # Values of rows: between two of them rounding gives others for equal ones.
+    knots = np.unique(np.quantile(x, SHARES[chosen], method="nearest"))
     if ends is not None:
         low, high = ends
         knots = np.array([low, *knots[(knots > low) & (knots < high)], high])
-    return rounded_knots(knots)
+    return rounded_knots(knots) if len(knots) > 2 else knots
 
 
 def _rises(inputs: Inputs, place: int, knots: FloatArray) -> FloatArray:

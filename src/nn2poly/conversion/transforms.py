@@ -46,9 +46,14 @@ class Transforms:
     kinds: Mapping[str, str] | None
     all_curves: bool = False
 
+    @property
+    def has_curves(self) -> bool:
+        """Tell whether curves were asked for."""
+        return self.all_curves or Curve.kind in (self.kinds or {}).values()
+
     def bends(self, name: str, function: Function) -> bool:
         """Tell whether a column is to enter through a curve; a model's own functions stay."""
-        plain = isinstance(function, Identity | Curve)
+        plain = isinstance(function, Identity)
         return (self.all_curves and plain) or (self.kinds or {}).get(name) == Curve.kind
 
 
@@ -203,13 +208,13 @@ def _column(inputs: Inputs, name: str) -> tuple[int, int]:
     names = [column.name for column in inputs.columns]
     if name not in names:
         parse_term((name,), inputs.feature_names)
-        raise _no_number(name, "a level of a factor")
+        raise no_number(name, "a level of a factor")
     number = names.index(name)
     column, place = inputs.columns[number], inputs.places[number][0]
     if column.kind != "number":
-        raise _no_number(name, {"binary": "a yes/no"}.get(column.kind, f"a {column.kind}"))
+        raise no_number(name, {"binary": "a yes/no"}.get(column.kind, f"a {column.kind}"))
     if not column.coordinates[0].function.is_bounded:
-        raise _no_number(name, "the same value in all rows")
+        raise no_number(name, "the same value in all rows")
     return number, place
 
 
@@ -228,7 +233,8 @@ def _check_values(x: FloatArray, low: float, name: str, kind: str) -> None:
     )
 
 
-def _no_number(name: str, found: str) -> InvalidInputError:
+def no_number(name: str, found: str) -> InvalidInputError:
+    """Say that a column cannot go through a function."""
     return InvalidInputError(
         f"The column {name!r} cannot go through a function.",
         where="transforms",

@@ -31,7 +31,7 @@ from nn2poly.explain.region_bounds import (
     region_boxes,
 )
 from nn2poly.explain.summaries import how_many, shown
-from nn2poly.explain.written import plain
+from nn2poly.explain.written import entered, plain
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula
@@ -205,7 +205,9 @@ def monotonicity(
     shows one of its levels, see `bounds`; the direction of a level is that of showing it instead
     of any other, and its slope what that changes. With regions, a direction holds in each of them
     and across their borders, jumps included; where levels of a factor decide the region, the
-    direction of a level stays undecided.
+    direction of a level stays undecided. A column that enters through a function, such as a
+    logarithm or a curve, has the direction of its function, as these all rise; its slopes are
+    per unit of the function.
 
     Parameters
     ----------
@@ -259,7 +261,7 @@ def _directions(part: RegionBox, cuts: int) -> Monotonicity:
         remedy="lower splits, or prune the polynomial",
     )
     low, high = (poly.inputs.curved(end) for end in (part.low, part.high))
-    silent = plain(poly)
+    silent = entered(plain(poly))
     # Changing coordinates once serves all derivatives.
     boxed = in_box(silent, low, high)
     slacks = [rounding_slack(slope, low, high) for slope in derivatives(silent)]

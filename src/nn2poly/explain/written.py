@@ -14,6 +14,7 @@ from nn2poly.explain.factor_products import row_codes
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import Formula, check_formula
+from nn2poly.inputs.functions import IDENTITY
 
 # Standard deviations from the mean of its column at which a polynomial is rewritten: nearer, a
 # cubic loses at most 30³ of 10¹⁶.
@@ -68,6 +69,13 @@ def plain(poly: Polynomial) -> Polynomial:
         layers=(),
         card=None,
         deviations=None,
+    )
+
+
+def entered(poly: Polynomial) -> Polynomial:
+    """Take what features enter as, such as a logarithm, for the features themselves."""
+    return replace(
+        poly, inputs=poly.inputs.through(dict.fromkeys(range(poly.n_features), IDENTITY))
     )
 
 
