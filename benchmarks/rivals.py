@@ -46,6 +46,7 @@ from surrogates import ORDERS, SAME_BOUNDS, TooManyTermsError, Way, list_ways, s
 # California housing; seven of them on Covertype do not fit in.
 MAX_SECONDS, MAX_BYTES = 1_800, 12 * 2**30
 TOO_LONG = f"> {MAX_SECONDS} s"
+NAMES = {"relu": "ReLU", "tanh": "tanh", "logistic": "logistic"}
 QUICK_DATA, QUICK_ACTIVATIONS, QUICK_SEEDS = ("california", "bike"), ("relu",), (30,)
 
 
@@ -202,43 +203,35 @@ def installed(ways: Iterable[Way]) -> list[Way]:
 
 
 def data_table(data: str, cases: Sequence[Case], ways: Sequence[Way], found: Results) -> Table:
-    """Put all ways on one data set under each other."""
+    """Put all ways on one data set under each other, a column for each network."""
     mine = [case for case in cases if case.data == data]
-    activations = list(dict.fromkeys(case.activation for case in mine))
-    classifier = RECIPES[data].classifier
-    labels = [f"labels {a}" for a in activations] if classifier else []
-    heads = ("way", "terms", *(f"R² {a}" for a in activations), *labels, "mixed", "seconds")
+    names = [f"{NAMES[case.activation]}, {case.seed}" for case in mine]
+    labels = [f"labels, {name}" for name in names] if RECIPES[data].classifier else []
     rows = []
     for way in ways:
-        groups = [[found[c, way.name] for c in mine if c.activation == a] for a in activations]
-        flat = [result for group in groups for result in group]
-        if all(result.failed.startswith(TooManyTermsError.__name__) for result in flat):
+        results = [found[case, way.name] for case in mine]
+        if all(result.failed.startswith(TooManyTermsError.__name__) for result in results):
             continue
-        cells = [_worst(group, "r2") for group in groups]
-        cells += [_worst(group, "labels") for group in groups] if classifier else []
-        seconds = [r.seconds for r in flat if r.seconds is not None]
-        terms = [r.terms for r in flat if r.terms is not None]
-        row = way.name, max(terms, default="–"), *cells, _worst(flat, "mixed")
-        rows.append((*row, float(np.median(seconds)) if seconds else "–"))
-    seeds = sorted({case.seed for case in mine})
-    scores = [load(c.data, c.activation, c.seed).score for c in mine]
-    word = "accuracy" if classifier else "R²"
+        cells = [_cell(result, "r2") for result in results]
+        cells += [_cell(result, "labels") for result in results] if labels else []
+        terms = max((r.terms for r in results if r.terms is not None), default="–")
+        first = [_cell(results[0], "mixed"), _cell(results[0], "seconds")]
+        rows.append((way.name, terms, *cells, *first))
+    trained = [load(c.data, c.activation, c.seed) for c in mine]
+    scores, word = [t.score for t in trained], "accuracy" if labels else "R²"
+    size = f"{len(trained[0].fit):,} rows × {len(trained[0].fit_frame.columns)}"
     return Table(
-        f"{data}: {len(mine)} networks, {word} {min(scores):.3f} … {max(scores):.3f}",
-        heads,
+        f"{data}, {size}, networks with {word} {min(scores):.3f} to {max(scores):.3f}",
+        ("way", "terms", *names, *labels, f"mixed, {names[0]}", "s"),
         tuple(rows),
-        note=f"R² on new rows against the network, labels that agree with it, R² on rows whose "
-        f"columns are mixed;\nthe worst of the seeds {', '.join(map(str, seeds))}; seconds: the "
-        "median processor time",
     )
 
 
-def _worst(results: Sequence[Result], field: str) -> float | str:
-    values = [getattr(result, field) for result in results]
-    if None not in values:
-        return float(min(values))
-    failed = next((result.failed for result in results if result.failed), "")
-    return failed.partition(":")[0].removesuffix("Error")
+def _cell(result: Result, field: str) -> float | str:
+    value = getattr(result, field)
+    if value is not None:
+        return float(value)
+    return result.failed.partition(":")[0].removesuffix("Error") or "–"
 
 
 def lines_table(cases: Sequence[Case], found: Results) -> Table:
@@ -276,11 +269,20 @@ def _ridge(found: Results, case: Case, order: int) -> float:
 
 
 def markdown(table: Table) -> str:
-    """Write a table as Markdown."""
-    rows = [[format_cell(cell) for cell in row] for row in table.rows]
+    """Write a table as Markdown: scores to three digits, seconds and strengths to two."""
+    rows = [
+        [_written(cell, head) for cell, head in zip(row, table.columns, strict=True)]
+        for row in table.rows
+    ]
     lines = [list(table.columns), ["---"] * len(table.columns), *rows]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"**{table.title}**\n\n{text}\n\n{table.note}\n".rstrip() + "\n"
+
+
+def _written(cell: Any, head: str) -> str:
+    if isinstance(cell, float):
+        return f"{cell:,.2g}" if head == "s" else f"{cell:.3f}".replace("-", "−")
+    return format_cell(cell)
 
 
 def main() -> None:
