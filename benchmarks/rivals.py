@@ -269,7 +269,7 @@ def _ridge(found: Results, case: Case, order: int) -> float:
 
 
 def markdown(table: Table) -> str:
-    """Write a table as Markdown: scores to three digits, seconds and strengths to two."""
+    """Write a table as Markdown: scores to three digits, seconds to two."""
     rows = [
         [_written(cell, head) for cell, head in zip(row, table.columns, strict=True)]
         for row in table.rows
@@ -281,7 +281,9 @@ def markdown(table: Table) -> str:
 
 def _written(cell: Any, head: str) -> str:
     if isinstance(cell, float):
-        return f"{cell:,.2g}" if head == "s" else f"{cell:.3f}".replace("-", "−")
+        if head == "s":
+            return f"{cell:.2g}" if cell < 10 else f"{cell:,.0f}"
+        return f"{cell:.3f}".replace("-", "−")
     return format_cell(cell)
 
 
