@@ -1,6 +1,7 @@
 """What goes in: the user's columns, the coordinates of the algebra, and tables of data."""
 
-from nn2poly.inputs.columns import Column, Inputs
+from nn2poly.inputs.column import Column
+from nn2poly.inputs.columns import Inputs
 from nn2poly.inputs.coordinates import Coordinate
 from nn2poly.inputs.either import read_either
 from nn2poly.inputs.held import held_features, held_text, share_beyond

@@ -21,7 +21,7 @@ from nn2poly.inputs.matrices import frame_columns
 from nn2poly.plain import plain_number, plain_object
 
 if TYPE_CHECKING:
-    from nn2poly.inputs.columns import Column
+    from nn2poly.inputs.column import Column
 
 Mark = float | str | None
 
