@@ -18,11 +18,10 @@ from nn2poly.inputs.matrices import (
     frame_columns,
     level_text,
     matching_names,
-    outside_range,
     read_array,
     table_width,
-    warn_outside,
 )
+from nn2poly.inputs.outside_rows import outside_range, warn_outside
 
 __all__ = [
     "Column",

@@ -19,21 +19,11 @@ from nn2poly.inputs.cuts import examples, intervals
 from nn2poly.inputs.functions import Function, Identity
 from nn2poly.inputs.holes import LearnedImputer, filled_frame, filled_matrix, missing_name
 from nn2poly.inputs.joined import one_table
-from nn2poly.inputs.matrices import (
-    Level,
-    as_matrix,
-    frame_columns,
-    matching_names,
-    outside_range,
-    warn_level,
-    warn_outside,
-)
+from nn2poly.inputs.matrices import Level, as_matrix, frame_columns, matching_names
+from nn2poly.inputs.outside_rows import outside_range, warn_levels, warn_outside
 from nn2poly.inputs.unnamed import by_position, one_row, with_text
 from nn2poly.plain import plain_count, plain_flag, plain_list, plain_object
 from nn2poly.streams import is_stream
-
-# Shares of levels sum to 1 but for rounding.
-WHOLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,20 +379,8 @@ class Inputs:
             warn_outside(features, self.low, self.high, self.feature_names, held=held)
 
     def warn_levels(self, features: FloatArray) -> None:
-        """Warn about rows of features (n, p) that do not show one level of a factor.
-
-        Text always is one level; 0/1 columns of an array may say none, or two. Shares of levels
-        that sum to 1 are a mean of rows.
-        """
-        off, on = self.ends()
-        pairs = zip(self.columns, self.places, strict=True)
-        for column, places in ((c, list(p)) for c, p in pairs if c.kind == "factor"):
-            shares = (features[:, places] - off[places]) / (on[places] - off[places])
-            shown = (shares != 0.0).sum(axis=1)
-            whole = np.abs(shares.sum(axis=1) - 1.0) <= WHOLE
-            wrong = np.flatnonzero((shown != 1) & ~whole & ~np.isnan(shares).any(axis=1))
-            if len(wrong):
-                warn_level(column.name, wrong, len(features), int(shown[wrong[0]]))
+        """Warn about rows of features (n, p) that do not show one level of a factor."""
+        warn_levels(features, self.columns, self.places, self.ends())
 
     # ---- the same inputs, but for … ----
 
