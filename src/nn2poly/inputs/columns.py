@@ -17,10 +17,11 @@ from nn2poly.inputs.column import Column, Range
 from nn2poly.inputs.coordinates import Coordinate
 from nn2poly.inputs.cuts import examples, intervals
 from nn2poly.inputs.functions import Function, Identity
-from nn2poly.inputs.holes import LearnedImputer, filled_frame, filled_matrix, missing_name
+from nn2poly.inputs.holes import LearnedImputer, filled_frame, filled_matrix
 from nn2poly.inputs.joined import one_table
 from nn2poly.inputs.matrices import Level, as_matrix, frame_columns, matching_names
 from nn2poly.inputs.outside_rows import outside_range, warn_levels, warn_outside
+from nn2poly.inputs.renaming import renamed
 from nn2poly.inputs.unnamed import by_position, one_row, with_text
 from nn2poly.plain import plain_count, plain_flag, plain_list, plain_object
 from nn2poly.streams import is_stream
@@ -416,58 +417,8 @@ class Inputs:
         return self._changed("ranges", list(zip(lows.tolist(), highs.tolist(), strict=True)))
 
     def renamed(self, feature_names: Iterable[str]) -> Inputs:
-        """Give the same inputs with other names of the features.
-
-        A factor stays one while its features are called ``column=level``. Names of the table's
-        features alone will do: those that mark holes follow. So do names of the columns: the
-        levels of a factor follow.
-        """
-        feature_names = self._with_levels(feature_names)
-        if len(self.table_features) < self.n_features:
-            feature_names = self._with_marks(feature_names)
-        names = check_names(feature_names, self.n_features, kind="feature", default_prefix="x")
-        columns = []
-        for column, places in zip(self.columns, self.places, strict=True):
-            mine = tuple(names[place] for place in places)
-            if column.kind == "factor":
-                columns.append(_renamed_factor(column, mine))
-            else:
-                columns.append(replace(column, name=mine[0], features=mine))
-        pairs = zip(self.columns, columns, strict=True)
-        called = {old.name: new.name for old, new in pairs if not old.marks}
-        columns = [replace(c, marks=called.get(c.marks, c.marks)) for c in columns]
-        imputers = (
-            replace(one, columns=tuple(called.get(name, name) for name in one.columns))
-            for one in self.imputers
-        )
-        return replace(self, columns=tuple(columns), named=True, imputers=tuple(imputers))
-
-    def _with_levels(self, names: Iterable[str]) -> Iterable[str]:
-        """Add the levels of factors, where the names of all columns are given."""
-        columns = [column for column in self.columns if not column.marks]
-        given = names if isinstance(names, str) else list(names)
-        if len(given) != len(columns) or len(columns) >= len(self.table_features):
-            return given
-        found: dict[int, str] = {}
-        places = {column.name: p for column, p in zip(self.columns, self.places, strict=True)}
-        for column, name in zip(columns, given, strict=True):
-            ends = [f"={level}" for level in column.levels] or [""]
-            found |= {p: name + end for p, end in zip(places[column.name], ends, strict=True)}
-        return [found[place] for place in sorted(found)]
-
-    def _with_marks(self, names: Iterable[str]) -> Iterable[str]:
-        """Add the names of the features that mark holes, where those of all others are given."""
-        if not isinstance(names, list | tuple) or len(names) != len(self.table_features):
-            return names
-        called = dict(zip(self.table_features, names, strict=True))
-        for column in (column for column in self.columns if column.kind == "factor"):
-            mine = tuple(called[name] for name in column.features)
-            called[column.name] = _renamed_factor(column, mine).name
-        marked = {column.name: column.marks for column in self.columns if column.marks}
-        return tuple(
-            called[name] if name in called else missing_name(called.get(marked[name], marked[name]))
-            for name in self.feature_names
-        )
+        """Give the same inputs with other names: of all features, or of the table's, or columns."""
+        return renamed(self, feature_names)
 
     def grouped(self, groups: Iterable[tuple[Column, tuple[int, ...]]]) -> Inputs:
         """Put features together to columns: pairs of a column and the places of its features.
@@ -542,23 +493,6 @@ def _is_whole(text: str) -> bool:
 
 def _value(text: str) -> float | str:
     return float(text) if _is_whole(text) else text
-
-
-def _renamed_factor(column: Column, names: tuple[str, ...]) -> Column:
-    """Rename the features of a factor; the factor's own name follows where it can."""
-    if names == column.features:
-        return column
-    ends = [f"={level}" for level in column.levels]
-    pairs = list(zip(names, ends, strict=True))
-    starts = {name.removesuffix(end) for name, end in pairs if name.endswith(end)}
-    if len(starts) == 1 and all(name.endswith(end) for name, end in pairs):
-        return replace(column, name=starts.pop(), features=names)
-    split = [name.partition("=") for name in names]
-    heads = {head for head, equals, _ in split if equals}
-    if len(heads) == 1 and all(equals for _, equals, _ in split):
-        levels = tuple(level for *_, level in split)
-        return replace(column, name=heads.pop(), levels=levels, features=names)
-    return replace(column, features=names)
 
 
 def _in_sequence(columns: Sequence[Column]) -> tuple[tuple[int, ...], ...]:
