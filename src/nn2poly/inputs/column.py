@@ -15,8 +15,9 @@ import numpy as np
 from nn2poly.arguments import check_choice
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.coordinates import Coordinate
-from nn2poly.inputs.cuts import interval_names
+from nn2poly.inputs.cuts import examples, interval_names, intervals
 from nn2poly.inputs.holes import Hole, missing_name
+from nn2poly.inputs.matrices import Level
 from nn2poly.plain import (
     plain_count,
     plain_flag,
@@ -144,6 +145,28 @@ class Column:
         """For each level the values of the table that mean it; those of `rest` are all others."""
         return self.members or tuple((level,) for level in self.levels)
 
+    @property
+    def is_numeric(self) -> bool:
+        """Say of a factor that the table holds it in one column, and in numbers."""
+        texts = (text for level in self.values for text in level) if self.is_text else ()
+        return self.in_one_column and all(map(_is_whole, texts))
+
+    @property
+    def level_values(self) -> tuple[float | str, ...]:
+        """For each level a value of the table: a number again, or text."""
+        if self.cuts:
+            return examples(self.cuts)
+        return tuple(float(level) if _is_whole(level) else level for level in self.levels)
+
+    @property
+    def meanings(self) -> dict[str, Level]:
+        """Of a factor, what each feature stands for in the table."""
+        if self.cuts:
+            pairs = zip(self.features, intervals(self.cuts), strict=True)
+            return {name: Level(self.name, (), interval=ends) for name, ends in pairs}
+        triples = zip(self.features, self.values, range(self.width), strict=True)
+        return {name: Level(self.name, texts, k == self.rest) for name, texts, k in triples}
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain data for a file; one without cuts is as before there were any."""
         cuts = {"cuts": list(self.cuts)} if self.cuts else {}
@@ -185,6 +208,10 @@ class Column:
             None if rest is None else plain_count(rest),
             tuple(map(plain_number, plain_list(found["cuts"]))),
         )
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
 
 
 def _range(data: Any) -> Range:

@@ -1,4 +1,4 @@
-"""`Inputs`: all columns, how a table becomes numbers, and in which coordinates."""
+"""`Inputs`: all columns, the features that they make, and in which coordinates these are."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_names, default_names, per_feature
+from nn2poly.arguments import check_names, per_feature
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.column import Column, Range
 from nn2poly.inputs.coordinates import Coordinate
-from nn2poly.inputs.cuts import examples, intervals
 from nn2poly.inputs.functions import Function, Identity
-from nn2poly.inputs.holes import LearnedImputer, filled_frame, filled_matrix
-from nn2poly.inputs.joined import one_table
-from nn2poly.inputs.matrices import Level, as_matrix, frame_columns, matching_names
+from nn2poly.inputs.holes import LearnedImputer
+from nn2poly.inputs.matrices import Level
 from nn2poly.inputs.outside_rows import outside_range, warn_levels, warn_outside
 from nn2poly.inputs.renaming import renamed
-from nn2poly.inputs.unnamed import by_position, one_row, with_text
+from nn2poly.inputs.table_reading import read_table, table_columns
 from nn2poly.plain import plain_count, plain_flag, plain_list, plain_object
-from nn2poly.streams import is_stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,56 +166,11 @@ class Inputs:
         where nobody has given names to the features, as in the model itself. Holes are filled in
         where the columns know how, else refused, or NaN with ``allow_nan``.
         """
-        levels, columns = self.levels_of, [c.name for c in self.columns if not c.marks]
-        X = one_table(X)
-        X = one_row(X, (*columns, *self.feature_names))
-        X = with_text(X, columns, where=where) if levels else X
-        if self.are_numbers and len(columns) < self.n_features:
-            X = by_position(X, columns, named=self.named, where=where)
-        names = matching_names(X, self.table_features, levels=levels)
-        if not self.named and len(frame_columns(X) or ()) == self.n_features:
-            # Names that a model gives to its inputs are followed where the frame has them.
-            own = self.feature_names != default_names("x", self.n_features)
-            known = own and set(self.feature_names) <= set(frame_columns(X) or ())
-            names = names if known else None
-        if self.has_holes:
-            X, names = self._filled(X, names, where), self.feature_names
-        return self._matrix(X, names, where, allow_nan)
+        return read_table(self, X, where=where, allow_nan=allow_nan)
 
-    def _filled(self, X: Any, names: tuple[str, ...] | None, where: str) -> Any:
-        """Fill in the holes of a table, read by names or, with None, by position."""
-        if names is not None and frame_columns(X) is not None and not is_stream(X):
-            X = filled_frame(X, self.columns)
-            if not self.imputers:
-                return X
-            X = self._matrix(X, self.feature_names, where, True)
-        else:
-            plain = as_matrix(X, feature_names=None, n_features=None, where=where, allow_nan=True)
-            X = filled_matrix(plain, self.columns, self.places)
-        return self._imputed(X)
-
-    def _imputed(self, features: FloatArray) -> FloatArray:
-        """Let imputers of several columns fill in the rows of features (n, p) with holes."""
-        for imputer in self.imputers:
-            at = [self.feature_names.index(name) for name in imputer.columns]
-            rows = np.isnan(features[:, at]).any(axis=1)
-            if rows.any():
-                features = features.copy()
-                mine = np.ix_(rows, np.array(at))
-                features[mine] = imputer.fill(features[mine])
-        return features
-
-    def _matrix(
-        self, X: Any, names: tuple[str, ...] | None, where: str, allow_nan: bool
-    ) -> FloatArray:
-        return as_matrix(
-            X,
-            feature_names=names,
-            n_features=self.n_features,
-            where=where,
-            allow_nan=allow_nan,
-            levels=self.levels_of,
-        )
+    def as_columns(self, features: FloatArray) -> npt.NDArray[Any]:
+        """Give the columns (n, m) of the table that features (n, p) stand for."""
+        return table_columns(features, self.columns, self.places)
 
     @cached_property
     def has_holes(self) -> bool:
@@ -229,9 +181,7 @@ class Inputs:
     def are_numbers(self) -> bool:
         """Say that a table of numbers alone tells the levels of all factors."""
         factors = [column for column in self.columns if column.kind == "factor"]
-        texts = (text for c in factors if c.is_text for level in c.values for text in level)
-        alone = all(column.in_one_column for column in factors)
-        return bool(factors) and alone and all(map(_is_whole, texts))
+        return bool(factors) and all(column.is_numeric for column in factors)
 
     @cached_property
     def table_features(self) -> tuple[str, ...]:
@@ -242,31 +192,10 @@ class Inputs:
     @cached_property
     def levels_of(self) -> dict[str, Level]:
         """What the features stand for that are levels of a column of text, or of a number."""
-        found: dict[str, Level] = {}
-        for column in (column for column in self.columns if column.kind == "factor"):
-            pairs = zip(column.features, intervals(column.cuts), strict=False)
-            for k, feature in enumerate(column.features):
-                found[feature] = Level(column.name, column.values[k], k == column.rest)
-            if column.cuts:
-                found |= {name: Level(column.name, (), interval=ends) for name, ends in pairs}
-        return found
+        factors = [column for column in self.columns if column.kind == "factor"]
+        return {name: level for c in factors for name, level in c.meanings.items()}
 
-    def as_columns(self, features: FloatArray) -> npt.NDArray[Any]:
-        """Give the columns (n, m) of the table that features (n, p) stand for.
-
-        Levels of a factor that the table holds as one column are numbers again, or text; of a
-        number that is cut, some number of the level.
-        """
-        if not any(column.in_one_column for column in self.columns):
-            return features
-        parts: list[Any] = []
-        for column, places in zip(self.columns, self.places, strict=True):
-            mine = features[:, list(places)]
-            known = examples(column.cuts) if column.cuts else map(_value, column.levels)
-            levels = np.array([*known], dtype=object)
-            parts += [levels[mine.argmax(axis=1)]] if column.in_one_column else list(mine.T)
-        numbers = not any(isinstance(part[0], str) for part in parts if len(part))
-        return np.column_stack(parts).astype(np.float64 if numbers else object)
+    # ---- coordinates ----
 
     def to_working(self, features: FloatArray) -> FloatArray:
         """Change features (n, p) or (p,) to the coordinates of the algebra."""
@@ -485,14 +414,6 @@ class Inputs:
         if not places:
             raise ValueError("the columns have no places")
         return cls(columns, places, plain_flag(found["named"]))
-
-
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
-
-
-def _value(text: str) -> float | str:
-    return float(text) if _is_whole(text) else text
 
 
 def _in_sequence(columns: Sequence[Column]) -> tuple[tuple[int, ...], ...]:

@@ -137,6 +137,20 @@ def filled_matrix(
     return result
 
 
+def imputed(
+    features: FloatArray, names: Sequence[str], imputers: Sequence[LearnedImputer]
+) -> FloatArray:
+    """Let imputers of several columns fill in the rows of features (n, p) with holes."""
+    for imputer in imputers:
+        at = [names.index(name) for name in imputer.columns]
+        rows = np.isnan(features[:, at]).any(axis=1)
+        if rows.any():
+            features = features.copy()
+            mine = np.ix_(rows, np.array(at))
+            features[mine] = imputer.fill(features[mine])
+    return features
+
+
 def complete_rows(features: FloatArray, where: str) -> BoolArray:
     """Mark the rows of features (n, p) without holes; at least one must be.
 
