@@ -211,13 +211,6 @@ class Inputs:
             values[..., j] = self.coordinates[j].function.values(values[..., j])
         return values
 
-    def held(self, features: FloatArray) -> FloatArray:
-        """Hold features (n, p) at the bounds of their columns, in raw units."""
-        if not self.are_bounded:
-            return features
-        ends = np.array([(c.function.low, c.function.high) for c in self.coordinates])
-        return np.clip(features, ends[:, 0], ends[:, 1])
-
     def clipped(self, features: FloatArray) -> FloatArray:
         """Hold raw features (n, p) at the bounds of their columns."""
         if not self.are_bounded:
@@ -295,6 +288,8 @@ class Inputs:
     def _curved(self) -> list[int]:
         """The features with a function of their own."""
         return [j for j, coordinate in enumerate(self.coordinates) if not coordinate.is_affine]
+
+    # ---- rows unlike those that were seen ----
 
     def count_outside(self, features: FloatArray) -> int:
         """Count the rows of features (n, p) outside the range that the conversion saw."""
