@@ -3,7 +3,7 @@
 A calibration follows the network layer by layer and never sees the terms. Once they are written
 out, a ridge regression of the outputs on the terms adds what the layers could not. It works in
 products of orthonormal polynomials (`basis`), shrinks towards what is known so far, and chooses
-its strength on rows that it does not fit:
+its strength on rows that it does not fit (`strengths`):
 
 - order after order, the fit of order d is shrunk towards that of order d - 1, so that a higher
   order is never worse on the rows kept for choices;
@@ -16,7 +16,7 @@ its strength on rows that it does not fit:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import Graded, Listed, Terms, collect
-from nn2poly.arrays import BoolArray, FloatArray, IntArray
+from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows, weighed_down
 from nn2poly.conversion.basis import orthonormal_basis
 from nn2poly.conversion.classifiers import closest, less_where_far, near_decision
@@ -33,6 +33,7 @@ from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.gradients import descend
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.regression import Moments, Regression
+from nn2poly.conversion.strengths import UNCHANGED, Choice, OrderRidges, shrinkage, typical
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.fold import fold_terms
 from nn2poly.formula.polynomial import Polynomial
@@ -46,43 +47,14 @@ MAX_LISTED = 200_000
 # Up to so many terms every fold is left out in turn, else the first alone: by one fold, order 4 on
 # California chose a strength that cost .004 (seeds 0 and 1).
 ALL_FOLDS_TERMS = 600
-# Strengths tried, relative to orthonormal terms; 0 as a last one is what there was before.
-STRENGTHS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-# And of what holds down powers on [-1, 1] instead, up to so many terms: orthonormal terms may be
-# steep where rows are thin. Order 4 on California (three activations, seeds 0 and 1) is .0002 to
-# .0017 behind a ridge of such powers for .0013 to .0034, and no further off on shuffled rows.
-IN_POWERS, IN_POWERS_TERMS = (1e-6, 1e-5, 1e-4, 1e-3), 2_000
-# With more terms only the neighbours of the strength of the order before are tried.
-ALL_STRENGTHS_TERMS = 600
-# Each further order is shrunk so many times more.
-GROWTH = 3.0
 # Rows for each term below which the network is asked for more, at most so many times the sample.
 ROWS_PER_TERM, TIMES = 10, 3
 # Times their weight that shuffled rows may weigh, as long as rows of the sample lose no more of R².
 # On them order 4 on California (seeds 0 and 1, three activations) has .7 to .9 for .65 to .80.
 # Of fewer rows the loss is not known well enough.
 SHUFFLED_TIMES, COST, ROWS_TO_WEIGH = (0.5, 1.0, 3.0, 10.0), 0.0015, 2_000
-# The refit stays if it lowers the error on rows left out by so much of it, and of the variance: 1 %
-# of what order 2 leaves of bike rentals would be .004 of R².
-GAIN, ROUNDING = 0.001, 1e-9
 # Times that rows weigh less which the fit of a classifier is far from; the last brings 1 %.
 FAR_ROUNDS = 3
-# A calibration has seen all rows, those left out too. With so many rows for each term its error is
-# raised by what a fit of as many terms gains on its own rows: bike of order 2 gains .003 by it.
-# With fewer, calibrations have far fewer free numbers than terms.
-PLENTY = 30
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """How one order is fitted: towards what, and how strongly; no strength leaves it as it is.
-
-    What is shrunk are coefficients of orthonormal terms, or those of powers on [-1, 1].
-    """
-
-    calibrated: bool
-    strength: float | None
-    in_powers: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,10 +88,6 @@ class _Side:
         return fitted, self.held + self.shuffled_out.scaled(times)
 
 
-# The calibrated polynomial as it is.
-UNCHANGED = _Choice(calibrated=True, strength=None)
-
-
 def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     """Refit the coefficients to the network's outputs, where that helps on rows left out.
 
@@ -140,7 +108,7 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     basis = orthonormal_basis(z, rows.weights, poly.max_order)
     terms = poly.terms.at(basis.carried(poly.terms))
     prior = _aligned(terms, *basis.products(poly.terms, poly.coefficients))
-    found = _Fit(Regression(poly.inputs, basis, terms), problem).best(prior)
+    found = _Fit(Regression(poly.inputs, basis, terms), problem, prior).best()
     if found is None:
         return poly
     fitted = Correction(*basis.powers(terms, found))
@@ -193,8 +161,8 @@ def fit_terms(problem: Problem, max_order: int) -> Polynomial:
     terms = _all_terms(problem, max_order)
     basis = orthonormal_basis(inputs.to_working(rows.X), rows.weights, max_order)
     terms = terms.at(basis.carried(terms))
-    fit = _Fit(Regression(inputs, basis, terms), problem, calibrated=False)
-    found = fit.best(np.zeros((len(terms), problem.network.n_outputs)))
+    nothing = np.zeros((len(terms), problem.network.n_outputs))
+    found = _Fit(Regression(inputs, basis, terms), problem, nothing, calibrated=False).best()
     if found is None:
         raise _unfit(len(rows))
     powers, values = basis.powers(terms, found)
@@ -263,6 +231,8 @@ class _Fit:
 
     Parameters
     ----------
+    prior
+        Array (n_terms, k): the calibrated coefficients; 0 without a calibration.
     calibrated
         Whether there is a calibration.
     held
@@ -271,6 +241,7 @@ class _Fit:
 
     regression: Regression
     problem: Problem
+    prior: FloatArray
     calibrated: bool = True
     held: bool = False
 
@@ -280,21 +251,16 @@ class _Fit:
         return self.regression.terms
 
     @cached_property
-    def roughness(self) -> FloatArray:
-        """What shrinks coefficients of powers on [-1, 1]."""
-        return self.regression.basis.roughness(self.terms)
+    def ridges(self) -> OrderRidges:
+        """The regressions of one order after the other."""
+        n_rows = len(self.problem.fit_rows)
+        return OrderRidges(self.regression, self.prior, self.calibrated, n_rows)
 
-    def best(self, prior: FloatArray) -> FloatArray | None:
-        """Fit coefficients (n_terms, k), from moments where these can be kept.
+    def best(self) -> FloatArray | None:
+        """Fit coefficients (n_terms, k), from moments where these can be kept."""
+        return self.few_terms() if len(self.terms) <= MAX_TERMS else self.many_terms()
 
-        Parameters
-        ----------
-        prior
-            Array (n_terms, k): the calibrated coefficients; 0 without a calibration.
-        """
-        return self.few_terms(prior) if len(self.terms) <= MAX_TERMS else self.many_terms(prior)
-
-    def few_terms(self, prior: FloatArray) -> FloatArray | None:
+    def few_terms(self) -> FloatArray | None:
         """Fit all terms; of a classifier also with weights where its label is decided.
 
         Near the decision, outputs at held inputs are followed: what single rows beyond the bounds
@@ -302,40 +268,38 @@ class _Fit:
         closer, rows that it is far from weigh less once more.
         """
         rows, problem = self.problem.fit_rows, self.problem
-        found, calibrated = self.solve(rows, prior), _Solution(None, prior)
+        found, calibrated = self.solve(rows), _Solution(None, self.prior)
         if not problem.network.outputs.is_classifier:
             return found.coefficients
         held, near = replace(self, held=True), near_decision(rows, problem.fit_truth, problem)
         rows, fits = near, [found, calibrated]
         for _ in range(1 + FAR_ROUNDS):
-            fits.append(held.solve(rows, prior))
+            fits.append(held.solve(rows))
             if self._closest(fits) is not fits[-1]:
                 break
             apart = self.regression.predict(rows.X, fits[-1].inner) - held.truth(rows.X)
             rows = less_where_far(near, apart)
         return self._closest(fits).coefficients
 
-    def many_terms(self, prior: FloatArray) -> FloatArray | None:
+    def many_terms(self) -> FloatArray | None:
         """Fit the lower orders, then descend from there and from the calibrated coefficients."""
         terms = self.terms
-        lower = replace(
-            self, regression=replace(self.regression, terms=terms.up_to(terms.max_order - 1))
-        )
-        n = len(lower.terms)
-        start = np.zeros_like(prior)
-        start[:n] = lower.inner(prior[:n])
-        starts = [prior, start] if self.calibrated else [start]
+        below = terms.up_to(terms.max_order - 1)
+        n, regression = len(below), replace(self.regression, terms=below)
+        start = np.zeros_like(self.prior)
+        start[:n] = replace(self, regression=regression, prior=self.prior[:n]).inner()
+        starts = [self.prior, start] if self.calibrated else [start]
         found = descend(self.regression, self.problem, starts, shrinkage(terms.orders()))
         return start if found is None and not self.calibrated else found
 
-    def inner(self, prior: FloatArray) -> FloatArray:
+    def inner(self) -> FloatArray:
         """Fit without the rows that judge: with them it would always look better."""
         if len(self.terms) <= MAX_TERMS:
-            return self.solve(self.problem.fit_rows, prior).inner
-        found = self.many_terms(prior)
-        return prior if found is None else found
+            return self.solve(self.problem.fit_rows).inner
+        found = self.many_terms()
+        return self.prior if found is None else found
 
-    def solve(self, rows: FitRows, prior: FloatArray) -> _Solution:
+    def solve(self, rows: FitRows) -> _Solution:
         """Choose strengths on rows left out, and fit all rows."""
         truth = self.truth(rows.X) if self.held else self.problem.fit_truth
         folds = self._folds(rows)
@@ -346,15 +310,15 @@ class _Fit:
             whole = whole + self._moments(rows.some(rest), truth[rest])
         unit = whole.variances()
         sides = [self._side(rows, k, held, whole) for k, held in zip(folds, parts, strict=True)]
-        choices, inner = self._choose([side.pair(1.0) for side in sides], prior, unit)
+        choices, inner = self.ridges.choose([side.pair(1.0) for side in sides], unit)
         if choices[-1] == UNCHANGED:
-            return _Solution(None, prior)
+            return _Solution(None, self.prior)
         times = 1.0
         if len(self.terms) <= ALL_FOLDS_TERMS and len(rows) > ROWS_TO_WEIGH:
-            times = self._times(sides, prior, choices, whole)
-            inner = self._fitted(sides[0].pair(times)[0], prior, choices)
+            times = self._times(sides, choices, whole)
+            inner = self.ridges.fitted(sides[0].pair(times)[0], choices)
         one, other = sides[0].pair(times)
-        return _Solution(self._fitted(one + other, prior, choices), inner)
+        return _Solution(self.ridges.fitted(one + other, choices), inner)
 
     def _side(self, rows: FitRows, fold: int, held: Moments, whole: Moments) -> _Side:
         inside, outside = rows.some(rows.fold != fold), rows.some(rows.fold == fold)
@@ -365,9 +329,7 @@ class _Fit:
         shuffled = (self._answered(shuffled_rows(part, inputs)) for part in (inside, outside))
         return _Side(fitted, held, *shuffled)
 
-    def _times(
-        self, sides: Sequence[_Side], prior: FloatArray, choices: list[_Choice], whole: Moments
-    ) -> float:
+    def _times(self, sides: Sequence[_Side], choices: list[Choice], whole: Moments) -> float:
         """Give how many times their weight shuffled rows weigh: the most that costs others little.
 
         Where columns go together a polynomial follows either well; the others come first.
@@ -376,9 +338,9 @@ class _Fit:
         rows = sum(side.held.weight for side in sides) / len(sides) / whole.weight
         left = []
         for times in SHUFFLED_TIMES:
-            fits = [self._fitted(side.pair(times)[0], prior, choices) for side in sides]
+            fits = [self.ridges.fitted(side.pair(times)[0], choices) for side in sides]
             errors = [s.held.error(c, unit) for s, c in zip(sides, fits, strict=True)]
-            left.append(_typical(errors) / rows / len(unit))
+            left.append(typical(errors) / rows / len(unit))
         cheap = [t for t, e in zip(SHUFFLED_TIMES, left, strict=True) if e <= min(left) + COST]
         return max(cheap)
 
@@ -409,97 +371,3 @@ class _Fit:
         """List the folds that are left out in turn."""
         found: list[int] = np.unique(rows.fold).tolist()
         return found[:1] if len(self.terms) > ALL_FOLDS_TERMS else found
-
-    def _choose(
-        self, pairs: list[tuple[Moments, Moments]], prior: FloatArray, unit: FloatArray
-    ) -> tuple[list[_Choice], FloatArray]:
-        """Choose, order after order, what does best on the folds left out.
-
-        Also gives the fit without the first of them.
-        """
-        choices: list[_Choice] = []
-        before = [np.zeros((0, prior.shape[1])) for _ in pairs]
-        for order in range(self.terms.max_order + 1):
-            tried: dict[_Choice, tuple[float, list[FloatArray]]] = {}
-            for choice in self._candidates(order, choices):
-                fits = [
-                    self._step(fitted, start, prior, order, choice)
-                    for (fitted, _), start in zip(pairs, before, strict=True)
-                ]
-                errors = [h.error(c, unit) for (_, h), c in zip(pairs, fits, strict=True)]
-                tried[choice] = self._optimism(choice) * _typical(errors), fits
-            best = min(tried, key=lambda choice: tried[choice][0])
-            # What the calibration leaves may be rounding: it stays unless something is gained.
-            if (
-                UNCHANGED in tried
-                and tried[best][0] > (1.0 - GAIN) * tried[UNCHANGED][0] - ROUNDING
-            ):
-                best = UNCHANGED
-            choices.append(best)
-            before = tried[best][1]
-        return choices, before[0]
-
-    def _optimism(self, choice: _Choice) -> float:
-        """Give how much larger the error of a fit is on new rows than on its own."""
-        share = len(self.terms) / len(self.problem.fit_rows)
-        return 1.0 + 2.0 * share if choice.calibrated and share * PLENTY <= 1.0 else 1.0
-
-    def _candidates(self, order: int, before: list[_Choice]) -> Iterator[_Choice]:
-        """List what is tried for an order, given what was chosen for those below."""
-        yield _Choice(calibrated=False, strength=None if order else 0.0)
-        strengths = self._strengths(order, before) if order else ()
-        for strength in strengths:
-            yield _Choice(calibrated=False, strength=strength)
-        if self.calibrated and order and order == self.terms.max_order:
-            yield UNCHANGED
-            for strength in strengths:
-                yield _Choice(calibrated=True, strength=strength)
-        if order and order == self.terms.max_order and len(self.terms) <= IN_POWERS_TERMS:
-            for strength in IN_POWERS:
-                yield _Choice(calibrated=False, strength=strength, in_powers=True)
-
-    def _strengths(self, order: int, before: list[_Choice]) -> Sequence[float]:
-        """List the strengths to try; of many terms, each a solution of seconds, the near ones."""
-        last = before[-1].strength
-        if self.terms.ends[order + 1] <= ALL_STRENGTHS_TERMS:
-            return STRENGTHS
-        if last not in STRENGTHS:
-            return STRENGTHS[::2]
-        place = STRENGTHS.index(last)
-        return STRENGTHS[max(0, place - 1) : place + 2]
-
-    def _fitted(self, moments: Moments, prior: FloatArray, choices: list[_Choice]) -> FloatArray:
-        found = np.zeros((0, prior.shape[1]))
-        for order, choice in enumerate(choices):
-            found = self._step(moments, found, prior, order, choice)
-        return found
-
-    def _step(
-        self,
-        moments: Moments,
-        before: FloatArray,
-        prior: FloatArray,
-        order: int,
-        choice: _Choice,
-    ) -> FloatArray:
-        """Fit one order: coefficients (n, k) of the terms up to it."""
-        n = self.terms.ends[order + 1]
-        start = np.zeros((n, prior.shape[1]))
-        start[: len(before)] = before
-        if choice.calibrated:
-            start = prior[:n]
-        if choice.strength is None:
-            return start
-        if choice.in_powers:
-            return moments.ridge(choice.strength * self.roughness)
-        return moments.ridge(choice.strength * shrinkage(self.terms.orders()[:n]), start)
-
-
-def _typical(errors: Sequence[float]) -> float:
-    """Give the geometric mean: where tails are heavy, one row would decide by the sum."""
-    return float(np.exp(np.mean(np.log(np.array(errors) + ROUNDING**2))))
-
-
-def shrinkage(degrees: IntArray) -> FloatArray:
-    """Give what terms of these degrees are shrunk: the constant is free, each order more."""
-    return np.where(degrees == 0, 0.0, GROWTH ** (degrees - 1.0))
