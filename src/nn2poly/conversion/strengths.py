@@ -1,7 +1,9 @@
 """How strongly each order of a formula is shrunk, and towards what: chosen on rows left out.
 
-Order after order, coefficients of orthonormal terms are shrunk towards those of the order before;
-at the last one it may be towards the calibrated coefficients instead, or in powers on [-1, 1].
+Order after order, the fit of order d is shrunk towards that of order d - 1, so that a higher order
+is never worse on the rows kept for choices. At the last order it may be shrunk towards the
+calibrated coefficients instead, which is what helps where rows are few, or, in powers on [-1, 1],
+towards none.
 """
 
 from __future__ import annotations
