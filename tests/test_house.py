@@ -26,7 +26,7 @@ MODULES = sorted(path for folder in FOLDERS.values() for path in folder.rglob("*
 GROUND = {
     *("arguments", "arrays", "batches", "cards", "files", "inputs", "links", "memory", "outputs"),
     "target_links",
-    *("plain", "sampling", "streams", "tables", "verdicts"),
+    *("plain", "sampling", "score_texts", "streams", "tables", "verdict_texts", "verdicts"),
 }
 BASE = {"errors", "ground"}
 CORE = {"algebra", "network", "formula", "assess", "conversion"}

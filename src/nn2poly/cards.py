@@ -11,18 +11,10 @@ from typing import Any
 
 from nn2poly.arguments import plural
 from nn2poly.plain import plain_mapping, plain_record
+from nn2poly.score_texts import agreement_text, r2_text
 from nn2poly.tables import Table, printable
-from nn2poly.verdicts import (
-    JudgedAs,
-    Observed,
-    Region,
-    Verdict,
-    agreement_text,
-    is_poor_mixed,
-    is_worse_mixed,
-    of_source,
-    r2_text,
-)
+from nn2poly.verdict_texts import judged_text, observed_text, of_source
+from nn2poly.verdicts import JudgedAs, Observed, Region, Verdict, is_poor_mixed, is_worse_mixed
 
 # Quantiles of the absolute error that a card gives (taste).
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -336,9 +328,9 @@ def _outputs(card: FidelityCard) -> Table:
     ]
     if len(rows) > 1:
         rows.append(("overall", card.r2, card.rmse, None, None, None, card.max_error, None))
-    notes = [] if card.observed is None else [f"{card.observed.text()}."]
+    notes = [] if card.observed is None else [f"{observed_text(card.observed)}."]
     scale = card.verdict.reason(JudgedAs)
-    notes += [] if scale is None else [f"{scale.text()}."]
+    notes += [] if scale is None else [f"{judged_text(scale)}."]
     if card.agreement is not None:
         given = "" if card.labels is None or not card.labels.rule else f" ({card.labels.rule})"
         worth = "" if card.labels is None else f" ({card.labels.text})"

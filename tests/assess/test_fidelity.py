@@ -22,7 +22,7 @@ from nn2poly.conversion import summary
 from nn2poly.conversion.reading import read_sample
 from nn2poly.errors import InvalidInputError, RadiusWarning
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.verdicts import agreement_text
+from nn2poly.score_texts import agreement_text
 
 
 def make_network(seed=0, p=3, k=1, spread=0.3, **options):

@@ -12,7 +12,8 @@ from nn2poly.assess.mixed_columns import MIXED_ROWS, mix_columns
 from nn2poly.cards import FidelityCard
 from nn2poly.inputs import Column, Coordinate, Inputs
 from nn2poly.inputs.functions import Identity
-from nn2poly.verdicts import Mixed, is_worse_mixed, r2_text
+from nn2poly.score_texts import r2_text
+from nn2poly.verdicts import Mixed, is_worse_mixed
 
 
 def together(n, seed=0, noise=0.2):

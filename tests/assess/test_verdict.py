@@ -11,6 +11,7 @@ import pytest
 import nn2poly as n2p
 from nn2poly.assess.verdict import verdict
 from nn2poly.cards import FidelityCard, Guarantee, OutputFidelity
+from nn2poly.verdict_texts import verdict_text
 from nn2poly.verdicts import (
     FAITHFUL,
     ROUGH,
@@ -24,7 +25,6 @@ from nn2poly.verdicts import (
     Smaller,
     Tail,
     Verdict,
-    verdict_text,
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.assess.fidelity import mean_r2
-from nn2poly.conversion import fitting, refine, refit
+from nn2poly.conversion import fitting, refine, term_fit
 
 LEVELS = 6
 
@@ -83,7 +83,7 @@ def test_every_way_to_convert_gives_the_same_function(network, rows):
 
 
 def test_too_many_terms_for_moments_are_refitted_by_gradients(monkeypatch, network, rows, pair):
-    monkeypatch.setattr(refit, "MAX_TERMS", 20)
+    monkeypatch.setattr(term_fit, "MAX_TERMS", 20)
     found = n2p.convert(network, 2, data=rows)
     new = np.clip(one_hot_rows(4000, seed=1), -2.0, 2.0)
     truth = network.predict(new)
@@ -120,15 +120,15 @@ def test_what_is_not_written_out_stays_as_it_is_where_rows_are_too_few(make_netw
 
 
 def test_orders_between_are_fitted_on_the_way_to_one_of_many_terms(monkeypatch, network, rows):
-    monkeypatch.setattr(refit, "MAX_TERMS", 20)
+    monkeypatch.setattr(term_fit, "MAX_TERMS", 20)
     orders: list[int] = []
-    descend = refit.descend
+    descend = term_fit.descend
 
     def noted(regression, *others):
         orders.append(regression.terms.max_order)
         return descend(regression, *others)
 
-    monkeypatch.setattr(refit, "descend", noted)
+    monkeypatch.setattr(term_fit, "descend", noted)
     n2p.convert(network, 3, data=rows)
     assert orders == [2, 3]
 
@@ -150,7 +150,7 @@ def test_a_polynomial_that_leaves_nothing_is_left_alone(make_network):
 
 @pytest.mark.parametrize("all_folds", [True, False])
 def test_parts_elsewhere_give_the_same(monkeypatch, network, rows, all_folds):
-    monkeypatch.setattr(refit, "ALL_FOLDS_TERMS", 600 if all_folds else 5)
+    monkeypatch.setattr(term_fit, "ALL_FOLDS_TERMS", 600 if all_folds else 5)
     expected = n2p.convert(network, 2, data=rows)
     found = n2p.convert(network, 2, data=dask.array.from_array(rows, chunks=(700, rows.shape[1])))
     scale = np.abs(expected.coefficients).max()
@@ -191,7 +191,7 @@ def test_rows_with_shuffled_columns_weigh_as_much_as_costs_others_little(monkeyp
     X, new = rng.normal(size=(2, 3_000, 1)) + 0.3 * rng.normal(size=(2, 3_000, 4))
     shuffled = rng.permuted(new, axis=0)
     chosen = n2p.convert(network, 3, data=X)
-    monkeypatch.setattr(refit, "SHUFFLED_TIMES", (0.5,))
+    monkeypatch.setattr(term_fit, "SHUFFLED_TIMES", (0.5,))
     least = n2p.convert(network, 3, data=X)
     rows, mixed = (
         [mean_r2(network.predict(Z)[:, None], poly.predict(Z)[:, None]) for poly in (chosen, least)]

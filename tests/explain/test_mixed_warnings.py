@@ -12,7 +12,7 @@ import pytest
 import nn2poly as n2p
 from nn2poly import explain, plots
 from nn2poly.errors import MixedRowsWarning
-from nn2poly.verdicts import r2_text
+from nn2poly.score_texts import r2_text
 
 rng = np.random.default_rng(0)
 A = rng.normal(size=400)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -162,7 +165,7 @@ TRUSTED = [
     "nn2poly.formula.polynomial.Polynomial",
     "nn2poly.algebra.terms.Graded",
     "nn2poly.algebra.terms.Listed",
-    "nn2poly.inputs.columns.Column",
+    "nn2poly.inputs.column.Column",
     "nn2poly.inputs.columns.Inputs",
     "nn2poly.inputs.coordinates.Coordinate",
     "nn2poly.inputs.functions.Identity",
@@ -189,6 +192,19 @@ def test_skops_brings_a_sparse_regressor_back():
     back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED)
     X = np.random.default_rng(0).normal(size=(9, 5))
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+def test_skops_opens_files_that_name_the_former_module_of_columns():
+    model = n2p.export.sklearn(random_poly(5, 3, 2))
+    present, past = b'"nn2poly.inputs.column"', b'"nn2poly.inputs.columns"'
+    written, former = io.BytesIO(skops.io.dumps(model)), io.BytesIO()
+    with zipfile.ZipFile(written) as new, zipfile.ZipFile(former, "w") as old:
+        for name in new.namelist():
+            old.writestr(name, new.read(name).replace(present, past))
+    types = skops.io.get_untrusted_types(data=former.getvalue())
+    assert "nn2poly.inputs.columns.Column" in types
+    back = skops.io.loads(former.getvalue(), trusted=types)
+    assert back.polynomial.inputs.columns == model.polynomial.inputs.columns
 
 
 # --- scikit-learn's checks -------------------------------------------------------------------

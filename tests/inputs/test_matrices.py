@@ -11,9 +11,8 @@ import pytest
 import torch
 from scipy import sparse
 
-from nn2poly.errors import InvalidInputError, OutsideRangeWarning
+from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import as_matrix, frame_columns, matching_names
-from nn2poly.inputs.matrices import warn_outside
 
 EXPECTED = np.array([[1.0, 2.0], [3.0, 4.0]])
 
@@ -446,10 +445,3 @@ def test_names_match_a_frame_by_their_levels_too():
 
 def test_levels_are_read_from_frames_only():
     assert refused(np.array([["u"]]), names=("c=u",)).what == "The data are not real numbers."
-
-
-@pytest.mark.parametrize(("count", "said"), [(1, "1 of 1 row lies"), (2, "2 of 2 rows lie")])
-def test_the_verb_of_the_range_warning_follows_the_count(count, said):
-    ends = np.zeros(1), np.ones(1)
-    with pytest.warns(OutsideRangeWarning, match=said):
-        warn_outside(np.full((count, 1), 5.0), *ends, ["a"])

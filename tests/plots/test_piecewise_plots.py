@@ -15,7 +15,7 @@ from nn2poly.explain import importance, shapley
 from nn2poly.formula.borders import both_sides, thresholds
 from nn2poly.formula.region_tree import Leaf, Split
 from nn2poly.inputs import Column, Inputs
-from nn2poly.verdicts import r2_text
+from nn2poly.score_texts import r2_text
 
 
 def texts(ax):

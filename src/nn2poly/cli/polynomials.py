@@ -26,8 +26,8 @@ from nn2poly.formula.protocol import Region
 from nn2poly.formula.signatures import SHORTEST_KEY, check_key
 from nn2poly.inputs import level_text
 from nn2poly.network.network import Network
+from nn2poly.score_texts import r2_text
 from nn2poly.tables import Table
-from nn2poly.verdicts import r2_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -31,8 +31,8 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import check_missing
 from nn2poly.network.several import joined_data
+from nn2poly.score_texts import r2_text
 from nn2poly.tables import Table
-from nn2poly.verdicts import r2_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)

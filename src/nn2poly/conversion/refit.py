@@ -1,123 +1,32 @@
 """Refit the written terms to the network's own outputs, without a cliff.
 
 A calibration follows the network layer by layer and never sees the terms. Once they are written
-out, a ridge regression of the outputs on the terms adds what the layers could not. It works in
-products of orthonormal polynomials (`basis`), shrinks towards what is known so far, and chooses
-its strength on rows that it does not fit:
-
-- order after order, the fit of order d is shrunk towards that of order d - 1, so that a higher
-  order is never worse on the rows kept for choices;
-- at the last order it may be shrunk towards the calibrated coefficients instead, which is what
-  helps where rows are few, or, in powers on [-1, 1], towards none;
-- where rows are few for each term, the network is asked for more (`asked_rows`);
-- where terms are too many for their moments, the lower orders are fitted so, and conjugate
-  gradients go on from there, as long as rows left out gain by it (`gradients`).
+out, a ridge regression of the outputs on the terms adds what the layers could not (`term_fit`). It
+works in products of orthonormal polynomials (`basis`), shrinks towards what is known so far, and
+chooses its strength on rows that it does not fit (`strengths`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import Graded, Listed, Terms, collect
-from nn2poly.arrays import BoolArray, FloatArray, IntArray
-from nn2poly.conversion.asked_rows import mixed_rows, shuffled_rows, weighed_down
+from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.conversion.basis import orthonormal_basis
-from nn2poly.conversion.classifiers import closest, less_where_far, near_decision
 from nn2poly.conversion.correction import Correction
-from nn2poly.conversion.fit_rows import FitRows
-from nn2poly.conversion.gradients import descend
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.regression import Moments, Regression
+from nn2poly.conversion.regression import Regression
+from nn2poly.conversion.term_fit import TermFit
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.fold import fold_terms
 from nn2poly.formula.polynomial import Polynomial
 
-# Terms up to which the moments are summed: 128 MB, solved in about a second. More are refitted by
-# conjugate gradients.
-MAX_TERMS = 4_000
 # All terms of an order are fitted up to so many, before indicators are folded: the design matrix of
 # as many takes a gigabyte on 1,000 rows.
 MAX_LISTED = 200_000
-# Up to so many terms every fold is left out in turn, else the first alone: by one fold, order 4 on
-# California chose a strength that cost .004 (seeds 0 and 1).
-ALL_FOLDS_TERMS = 600
-# Strengths tried, relative to orthonormal terms; 0 as a last one is what there was before.
-STRENGTHS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-# And of what holds down powers on [-1, 1] instead, up to so many terms: orthonormal terms may be
-# steep where rows are thin. Order 4 on California (three activations, seeds 0 and 1) is .0002 to
-# .0017 behind a ridge of such powers for .0013 to .0034, and no further off on shuffled rows.
-IN_POWERS, IN_POWERS_TERMS = (1e-6, 1e-5, 1e-4, 1e-3), 2_000
-# With more terms only the neighbours of the strength of the order before are tried.
-ALL_STRENGTHS_TERMS = 600
-# Each further order is shrunk so many times more.
-GROWTH = 3.0
-# Rows for each term below which the network is asked for more, at most so many times the sample.
-ROWS_PER_TERM, TIMES = 10, 3
-# Times their weight that shuffled rows may weigh, as long as rows of the sample lose no more of R².
-# On them order 4 on California (seeds 0 and 1, three activations) has .7 to .9 for .65 to .80.
-# Of fewer rows the loss is not known well enough.
-SHUFFLED_TIMES, COST, ROWS_TO_WEIGH = (0.5, 1.0, 3.0, 10.0), 0.0015, 2_000
-# The refit stays if it lowers the error on rows left out by so much of it, and of the variance: 1 %
-# of what order 2 leaves of bike rentals would be .004 of R².
-GAIN, ROUNDING = 0.001, 1e-9
-# Times that rows weigh less which the fit of a classifier is far from; the last brings 1 %.
-FAR_ROUNDS = 3
-# A calibration has seen all rows, those left out too. With so many rows for each term its error is
-# raised by what a fit of as many terms gains on its own rows: bike of order 2 gains .003 by it.
-# With fewer, calibrations have far fewer free numbers than terms.
-PLENTY = 30
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """How one order is fitted: towards what, and how strongly; no strength leaves it as it is.
-
-    What is shrunk are coefficients of orthonormal terms, or those of powers on [-1, 1].
-    """
-
-    calibrated: bool
-    strength: float | None
-    in_powers: bool = False
-
-
-@dataclass(frozen=True)
-class _Solution:
-    """Coefficients (n_terms, k), None for the calibrated ones; inner: without the first fold."""
-
-    coefficients: FloatArray | None
-    inner: FloatArray
-
-
-@dataclass(frozen=True)
-class _Side:
-    """Moments of rows to fit, and of a fold that judges them.
-
-    Parameters
-    ----------
-    fitted, held
-        Rows of the sample; those to fit with more that the network was asked for.
-    shuffled_in, shuffled_out
-        Rows with every column from other rows: to fit, and to judge.
-    """
-
-    fitted: Moments
-    held: Moments
-    shuffled_in: Moments
-    shuffled_out: Moments
-
-    def pair(self, times: float) -> tuple[Moments, Moments]:
-        """Give what is fitted and what judges, with shuffled rows of so many times their weight."""
-        fitted = self.fitted + self.shuffled_in.scaled(times)
-        return fitted, self.held + self.shuffled_out.scaled(times)
-
-
-# The calibrated polynomial as it is.
-UNCHANGED = _Choice(calibrated=True, strength=None)
 
 
 def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
@@ -140,7 +49,7 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     basis = orthonormal_basis(z, rows.weights, poly.max_order)
     terms = poly.terms.at(basis.carried(poly.terms))
     prior = _aligned(terms, *basis.products(poly.terms, poly.coefficients))
-    found = _Fit(Regression(poly.inputs, basis, terms), problem).best(prior)
+    found = TermFit(Regression(poly.inputs, basis, terms), problem, prior).best()
     if found is None:
         return poly
     fitted = Correction(*basis.powers(terms, found))
@@ -193,8 +102,8 @@ def fit_terms(problem: Problem, max_order: int) -> Polynomial:
     terms = _all_terms(problem, max_order)
     basis = orthonormal_basis(inputs.to_working(rows.X), rows.weights, max_order)
     terms = terms.at(basis.carried(terms))
-    fit = _Fit(Regression(inputs, basis, terms), problem, calibrated=False)
-    found = fit.best(np.zeros((len(terms), problem.network.n_outputs)))
+    nothing = np.zeros((len(terms), problem.network.n_outputs))
+    found = TermFit(Regression(inputs, basis, terms), problem, nothing, calibrated=False).best()
     if found is None:
         raise _unfit(len(rows))
     powers, values = basis.powers(terms, found)
@@ -255,251 +164,3 @@ def _with_terms(poly: Polynomial, terms: Terms, values: FloatArray) -> Polynomia
     full = len(terms) == count_terms(poly.n_features, poly.max_order)
     kept: Terms = Graded(poly.n_features, poly.max_order) if full else terms
     return replace(poly, terms=kept, coefficients=values, card=None, deviations=None)
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """A regression of the problem's outputs, on what a calibration said or on nothing.
-
-    Parameters
-    ----------
-    calibrated
-        Whether there is a calibration.
-    held
-        Whether the outputs at inputs held at their bounds are followed.
-    """
-
-    regression: Regression
-    problem: Problem
-    calibrated: bool = True
-    held: bool = False
-
-    @property
-    def terms(self) -> Terms:
-        """The terms that are fitted."""
-        return self.regression.terms
-
-    @cached_property
-    def roughness(self) -> FloatArray:
-        """What shrinks coefficients of powers on [-1, 1]."""
-        return self.regression.basis.roughness(self.terms)
-
-    def best(self, prior: FloatArray) -> FloatArray | None:
-        """Fit coefficients (n_terms, k), from moments where these can be kept.
-
-        Parameters
-        ----------
-        prior
-            Array (n_terms, k): the calibrated coefficients; 0 without a calibration.
-        """
-        return self.few_terms(prior) if len(self.terms) <= MAX_TERMS else self.many_terms(prior)
-
-    def few_terms(self, prior: FloatArray) -> FloatArray | None:
-        """Fit all terms; of a classifier also with weights where its label is decided.
-
-        Near the decision, outputs at held inputs are followed: what single rows beyond the bounds
-        do to the network would bend the formula for all others. Where that brings probabilities
-        closer, rows that it is far from weigh less once more.
-        """
-        rows, problem = self.problem.fit_rows, self.problem
-        found, calibrated = self.solve(rows, prior), _Solution(None, prior)
-        if not problem.network.outputs.is_classifier:
-            return found.coefficients
-        held, near = replace(self, held=True), near_decision(rows, problem.fit_truth, problem)
-        rows, fits = near, [found, calibrated]
-        for _ in range(1 + FAR_ROUNDS):
-            fits.append(held.solve(rows, prior))
-            if self._closest(fits) is not fits[-1]:
-                break
-            apart = self.regression.predict(rows.X, fits[-1].inner) - held.truth(rows.X)
-            rows = less_where_far(near, apart)
-        return self._closest(fits).coefficients
-
-    def many_terms(self, prior: FloatArray) -> FloatArray | None:
-        """Fit the lower orders, then descend from there and from the calibrated coefficients."""
-        terms = self.terms
-        lower = replace(
-            self, regression=replace(self.regression, terms=terms.up_to(terms.max_order - 1))
-        )
-        n = len(lower.terms)
-        start = np.zeros_like(prior)
-        start[:n] = lower.inner(prior[:n])
-        starts = [prior, start] if self.calibrated else [start]
-        found = descend(self.regression, self.problem, starts, shrinkage(terms.orders()))
-        return start if found is None and not self.calibrated else found
-
-    def inner(self, prior: FloatArray) -> FloatArray:
-        """Fit without the rows that judge: with them it would always look better."""
-        if len(self.terms) <= MAX_TERMS:
-            return self.solve(self.problem.fit_rows, prior).inner
-        found = self.many_terms(prior)
-        return prior if found is None else found
-
-    def solve(self, rows: FitRows, prior: FloatArray) -> _Solution:
-        """Choose strengths on rows left out, and fit all rows."""
-        truth = self.truth(rows.X) if self.held else self.problem.fit_truth
-        folds = self._folds(rows)
-        parts = [self._moments(rows.some(rows.fold == k), truth[rows.fold == k]) for k in folds]
-        rest = ~np.isin(rows.fold, folds)
-        whole = sum(parts[1:], start=parts[0])
-        if rest.any():
-            whole = whole + self._moments(rows.some(rest), truth[rest])
-        unit = whole.variances()
-        sides = [self._side(rows, k, held, whole) for k, held in zip(folds, parts, strict=True)]
-        choices, inner = self._choose([side.pair(1.0) for side in sides], prior, unit)
-        if choices[-1] == UNCHANGED:
-            return _Solution(None, prior)
-        times = 1.0
-        if len(self.terms) <= ALL_FOLDS_TERMS and len(rows) > ROWS_TO_WEIGH:
-            times = self._times(sides, prior, choices, whole)
-            inner = self._fitted(sides[0].pair(times)[0], prior, choices)
-        one, other = sides[0].pair(times)
-        return _Solution(self._fitted(one + other, prior, choices), inner)
-
-    def _side(self, rows: FitRows, fold: int, held: Moments, whole: Moments) -> _Side:
-        inside, outside = rows.some(rows.fold != fold), rows.some(rows.fold == fold)
-        inputs, fitted = self.regression.inputs, whole - held
-        wanted = min(ROWS_PER_TERM * len(self.terms) - len(inside), TIMES * len(inside))
-        if wanted > 0:
-            fitted = fitted + self._answered(mixed_rows(inside, wanted, inputs))
-        shuffled = (self._answered(shuffled_rows(part, inputs)) for part in (inside, outside))
-        return _Side(fitted, held, *shuffled)
-
-    def _times(
-        self, sides: Sequence[_Side], prior: FloatArray, choices: list[_Choice], whole: Moments
-    ) -> float:
-        """Give how many times their weight shuffled rows weigh: the most that costs others little.
-
-        Where columns go together a polynomial follows either well; the others come first.
-        """
-        unit = whole.variances()
-        rows = sum(side.held.weight for side in sides) / len(sides) / whole.weight
-        left = []
-        for times in SHUFFLED_TIMES:
-            fits = [self._fitted(side.pair(times)[0], prior, choices) for side in sides]
-            errors = [s.held.error(c, unit) for s, c in zip(sides, fits, strict=True)]
-            left.append(_typical(errors) / rows / len(unit))
-        cheap = [t for t, e in zip(SHUFFLED_TIMES, left, strict=True) if e <= min(left) + COST]
-        return max(cheap)
-
-    def truth(self, X: FloatArray) -> FloatArray:
-        """Ask the network for its outputs (n, k) on raw features (n, p)."""
-        return self.problem.truth(self.regression.inputs.clipped(X) if self.held else X)
-
-    def _closest(self, fits: Sequence[_Solution]) -> _Solution:
-        """Choose the fit that comes closest to the classifier on the rows kept for choices."""
-        rows, outputs = self.problem.fit_rows, self.problem.network.outputs
-        kept = rows.fold == rows.fold.min()
-        found = [self.regression.predict(rows.X[kept], fit.inner) for fit in fits]
-        return fits[closest(found, self.problem.fit_truth[kept], outputs)]
-
-    def _answered(self, rows: FitRows) -> Moments:
-        """Ask the network, and sum the rows on which it has an answer."""
-        truth = self.truth(rows.X)
-        fine = np.all(np.isfinite(truth), axis=1)
-        rows, truth = rows.some(fine), truth[fine]
-        if self.held:
-            rows = near_decision(rows, truth, self.problem)
-        return self._moments(weighed_down(rows, truth, self.problem.fit_truth), truth)
-
-    def _moments(self, rows: FitRows, truth: FloatArray) -> Moments:
-        return self.regression.moments(rows, truth)
-
-    def _folds(self, rows: FitRows) -> list[int]:
-        """List the folds that are left out in turn."""
-        found: list[int] = np.unique(rows.fold).tolist()
-        return found[:1] if len(self.terms) > ALL_FOLDS_TERMS else found
-
-    def _choose(
-        self, pairs: list[tuple[Moments, Moments]], prior: FloatArray, unit: FloatArray
-    ) -> tuple[list[_Choice], FloatArray]:
-        """Choose, order after order, what does best on the folds left out.
-
-        Also gives the fit without the first of them.
-        """
-        choices: list[_Choice] = []
-        before = [np.zeros((0, prior.shape[1])) for _ in pairs]
-        for order in range(self.terms.max_order + 1):
-            tried: dict[_Choice, tuple[float, list[FloatArray]]] = {}
-            for choice in self._candidates(order, choices):
-                fits = [
-                    self._step(fitted, start, prior, order, choice)
-                    for (fitted, _), start in zip(pairs, before, strict=True)
-                ]
-                errors = [h.error(c, unit) for (_, h), c in zip(pairs, fits, strict=True)]
-                tried[choice] = self._optimism(choice) * _typical(errors), fits
-            best = min(tried, key=lambda choice: tried[choice][0])
-            # What the calibration leaves may be rounding: it stays unless something is gained.
-            if (
-                UNCHANGED in tried
-                and tried[best][0] > (1.0 - GAIN) * tried[UNCHANGED][0] - ROUNDING
-            ):
-                best = UNCHANGED
-            choices.append(best)
-            before = tried[best][1]
-        return choices, before[0]
-
-    def _optimism(self, choice: _Choice) -> float:
-        """Give how much larger the error of a fit is on new rows than on its own."""
-        share = len(self.terms) / len(self.problem.fit_rows)
-        return 1.0 + 2.0 * share if choice.calibrated and share * PLENTY <= 1.0 else 1.0
-
-    def _candidates(self, order: int, before: list[_Choice]) -> Iterator[_Choice]:
-        """List what is tried for an order, given what was chosen for those below."""
-        yield _Choice(calibrated=False, strength=None if order else 0.0)
-        strengths = self._strengths(order, before) if order else ()
-        for strength in strengths:
-            yield _Choice(calibrated=False, strength=strength)
-        if self.calibrated and order and order == self.terms.max_order:
-            yield UNCHANGED
-            for strength in strengths:
-                yield _Choice(calibrated=True, strength=strength)
-        if order and order == self.terms.max_order and len(self.terms) <= IN_POWERS_TERMS:
-            for strength in IN_POWERS:
-                yield _Choice(calibrated=False, strength=strength, in_powers=True)
-
-    def _strengths(self, order: int, before: list[_Choice]) -> Sequence[float]:
-        """List the strengths to try; of many terms, each a solution of seconds, the near ones."""
-        last = before[-1].strength
-        if self.terms.ends[order + 1] <= ALL_STRENGTHS_TERMS:
-            return STRENGTHS
-        if last not in STRENGTHS:
-            return STRENGTHS[::2]
-        place = STRENGTHS.index(last)
-        return STRENGTHS[max(0, place - 1) : place + 2]
-
-    def _fitted(self, moments: Moments, prior: FloatArray, choices: list[_Choice]) -> FloatArray:
-        found = np.zeros((0, prior.shape[1]))
-        for order, choice in enumerate(choices):
-            found = self._step(moments, found, prior, order, choice)
-        return found
-
-    def _step(
-        self,
-        moments: Moments,
-        before: FloatArray,
-        prior: FloatArray,
-        order: int,
-        choice: _Choice,
-    ) -> FloatArray:
-        """Fit one order: coefficients (n, k) of the terms up to it."""
-        n = self.terms.ends[order + 1]
-        start = np.zeros((n, prior.shape[1]))
-        start[: len(before)] = before
-        if choice.calibrated:
-            start = prior[:n]
-        if choice.strength is None:
-            return start
-        if choice.in_powers:
-            return moments.ridge(choice.strength * self.roughness)
-        return moments.ridge(choice.strength * shrinkage(self.terms.orders()[:n]), start)
-
-
-def _typical(errors: Sequence[float]) -> float:
-    """Give the geometric mean: where tails are heavy, one row would decide by the sum."""
-    return float(np.exp(np.mean(np.log(np.array(errors) + ROUNDING**2))))
-
-
-def shrinkage(degrees: IntArray) -> FloatArray:
-    """Give what terms of these degrees are shrunk: the constant is free, each order more."""
-    return np.where(degrees == 0, 0.0, GROWTH ** (degrees - 1.0))

@@ -11,9 +11,9 @@ import numpy as np
 
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.fit_rows import FitRows
-from nn2poly.conversion.refit import STRENGTHS, shrinkage
 from nn2poly.conversion.region_search import Cut, SearchRows, find_cuts
 from nn2poly.conversion.regression import Moments, Regression
+from nn2poly.conversion.strengths import STRENGTHS, shrinkage
 from nn2poly.formula.region_tree import Leaf, Split, Tree, region_of
 
 # Terms up to which cuts are searched with all of them. By their linear parts alone, 16 regions of

@@ -29,9 +29,9 @@ from nn2poly.conversion.folds import Rows
 from nn2poly.conversion.gradients import Scales, best_of, steps
 from nn2poly.conversion.near_rows import near_rows
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.refit import shrinkage
 from nn2poly.conversion.region_growth import ALL_FOLDS_ROWS, Growth, Pool
 from nn2poly.conversion.regression import Regression
+from nn2poly.conversion.strengths import shrinkage
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial

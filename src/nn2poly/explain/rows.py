@@ -12,8 +12,8 @@ from nn2poly.errors import InvalidInputError, MixedRowsWarning, warn_user
 from nn2poly.explain.written import check_explained, known_range
 from nn2poly.formula.protocol import Formula
 from nn2poly.inputs import outside_range, warn_outside
+from nn2poly.score_texts import r2_text
 from nn2poly.streams import dask_parts, is_dask, open_stream, read_evenly
-from nn2poly.verdicts import r2_text
 
 
 def read_rows(poly: Formula, X: Any, where: str) -> FloatArray:

@@ -1,6 +1,7 @@
 """What goes in: the user's columns, the coordinates of the algebra, and tables of data."""
 
-from nn2poly.inputs.columns import Column, Inputs
+from nn2poly.inputs.column import Column
+from nn2poly.inputs.columns import Inputs
 from nn2poly.inputs.coordinates import Coordinate
 from nn2poly.inputs.either import read_either
 from nn2poly.inputs.held import held_features, held_text, share_beyond
@@ -17,11 +18,10 @@ from nn2poly.inputs.matrices import (
     frame_columns,
     level_text,
     matching_names,
-    outside_range,
     read_array,
     table_width,
-    warn_outside,
 )
+from nn2poly.inputs.outside_rows import outside_range, warn_outside
 
 __all__ = [
     "Column",

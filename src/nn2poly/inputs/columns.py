@@ -1,8 +1,4 @@
-"""`Inputs`: what the columns are, how a table becomes numbers, and in which coordinates.
-
-A *column* is what the user has: a number, a yes/no, or a factor with levels. A *feature* is one
-number that enters the algebra: a column is one feature, a factor one indicator (0 or 1) per level.
-"""
+"""`Inputs`: all columns, the features that they make, and in which coordinates these are."""
 
 from __future__ import annotations
 
@@ -14,201 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice, check_names, default_names, per_feature
+from nn2poly.arguments import check_names, per_feature
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.inputs.column import Column, Range
 from nn2poly.inputs.coordinates import Coordinate
-from nn2poly.inputs.cuts import examples, interval_names, intervals
 from nn2poly.inputs.functions import Function, Identity
-from nn2poly.inputs.holes import (
-    Hole,
-    LearnedImputer,
-    filled_frame,
-    filled_matrix,
-    missing_name,
-)
-from nn2poly.inputs.joined import one_table
-from nn2poly.inputs.matrices import (
-    Level,
-    as_matrix,
-    frame_columns,
-    matching_names,
-    outside_range,
-    warn_level,
-    warn_outside,
-)
-from nn2poly.inputs.unnamed import by_position, one_row, with_text
-from nn2poly.plain import (
-    plain_count,
-    plain_flag,
-    plain_list,
-    plain_mapping,
-    plain_number,
-    plain_object,
-    plain_texts,
-)
-from nn2poly.streams import is_stream
-
-KINDS = ("number", "binary", "factor")
-# Shares of levels sum to 1 but for rounding.
-WHOLE = 1e-6
-Range = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of the user's table.
-
-    Parameters
-    ----------
-    name
-        As the user calls it.
-    kind
-        ``"number"``, ``"binary"`` (two values) or ``"factor"`` (levels).
-    levels
-        For a factor: the text of each level.
-    features
-        The name of each feature: the column's own, or of a factor one per level.
-    coordinates
-        One per feature.
-    ranges
-        One per feature: lowest and highest value that the conversion saw; None if unknown.
-    hole
-        What stands in for a missing value; None where rows with one are refused.
-    marks
-        For a feature that is 1 where another column has a hole, else 0: that column.
-    is_text
-        For a factor: the table holds it as one column of levels, not as one of 0/1 for each.
-    members
-        For a factor whose levels stand for other values: the values of the table that each
-        level means, as text. Empty: every level means itself.
-    rest
-        For a factor: the number of the level that any other value means; None: it is refused.
-    cuts
-        For a factor that the table holds as a number: where each level but the first begins.
-
-    Examples
-    --------
-    >>> Column.factor("sex", ["male", "female"]).features
-    ('sex=male', 'sex=female')
-    >>> Column.cut("age", [30.0, 45.0]).levels
-    ('below 30', '[30, 45)', '45 or more')
-    >>> Column("city", "factor", ("Paris", "rare"), ("a", "b"), members=(("Paris",), ("Albi",)))
-    ... # doctest: +ELLIPSIS
-    Column(name='city', kind='factor', levels=('Paris', 'rare'), ...)
-    """
-
-    name: str
-    kind: str = "number"
-    levels: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
-    coordinates: tuple[Coordinate, ...] = ()
-    ranges: tuple[Range, ...] | None = None
-    hole: Hole | None = None
-    marks: str = ""
-    is_text: bool = False
-    members: tuple[tuple[str, ...], ...] = ()
-    rest: int | None = None
-    cuts: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_choice(self.kind, KINDS, name="kind")
-        object.__setattr__(self, "features", self.features or (self.name,))
-        plain = (Coordinate(),) * self.width
-        object.__setattr__(self, "coordinates", self.coordinates or plain)
-        sizes = {len(self.coordinates), self.width}
-        sizes |= set() if self.ranges is None else {len(self.ranges)}
-        is_factor = self.kind == "factor"
-        sizes |= {len(self.levels)} if is_factor else {1}
-        sizes |= {len(self.members)} if self.members else set()
-        sizes |= {len(self.cuts) + 1} if self.cuts else set()
-        if len(sizes) > 1 or (self.levels and not is_factor):
-            raise InvalidInputError(
-                f"The column {self.name!r} does not fit together.",
-                expected="one feature, coordinate and range each; of a factor one per level",
-                found=f"{self.width} features, {len(self.levels)} levels",
-            )
-        if not (np.isfinite(self.cuts).all() and np.all(np.diff(self.cuts) > 0)):
-            raise InvalidInputError(
-                f"The cuts of the column {self.name!r} cannot be used.",
-                expected="finite and increasing numbers",
-                found=str(self.cuts),
-            )
-
-    @classmethod
-    def factor(
-        cls, name: str, levels: Sequence[str], features: Sequence[str] | None = None
-    ) -> Column:
-        """Make a factor; its features are called ``name=level`` unless they have names."""
-        names = [f"{name}={level}" for level in levels] if features is None else features
-        return cls(name, "factor", tuple(levels), tuple(names))
-
-    @classmethod
-    def cut(cls, name: str, cuts: Sequence[float]) -> Column:
-        """Make a factor of a number: its levels are the intervals between the cuts."""
-        return replace(cls.factor(name, interval_names(cuts)), cuts=tuple(cuts))
-
-    @classmethod
-    def marking(cls, column: str, hole: Hole) -> Column:
-        """Make the feature that is 1 where another column has a hole."""
-        return cls(missing_name(column), "binary", hole=replace(hole, fill=None), marks=column)
-
-    @property
-    def width(self) -> int:
-        """Number of features."""
-        return len(self.features)
-
-    @property
-    def in_one_column(self) -> bool:
-        """Say of a factor that the table holds it in one column: of levels, or of numbers."""
-        return self.is_text or bool(self.cuts)
-
-    @property
-    def values(self) -> tuple[tuple[str, ...], ...]:
-        """For each level the values of the table that mean it; those of `rest` are all others."""
-        return self.members or tuple((level,) for level in self.levels)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data for a file; one without cuts is as before there were any."""
-        cuts = {"cuts": list(self.cuts)} if self.cuts else {}
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "levels": list(self.levels),
-            "features": list(self.features),
-            "coordinates": [coordinate.to_dict() for coordinate in self.coordinates],
-            "ranges": None if self.ranges is None else [list(pair) for pair in self.ranges],
-            "hole": None if self.hole is None else self.hole.to_dict(),
-            "marks": self.marks,
-            "is_text": self.is_text,
-            "members": [list(texts) for texts in self.members],
-            "rest": self.rest,
-            **cuts,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Any) -> Column:
-        """Rebuild a column from `to_dict`."""
-        names = ("name", "kind", "levels", "features", "coordinates", "ranges")
-        later = ("hole", "marks", "is_text", "members", "rest", "cuts")
-        found = plain_object({"cuts": [], **plain_mapping(data)}, (*names, *later))
-        ranges, hole, rest = found["ranges"], found["hole"], found["rest"]
-        if not (found["features"] and found["coordinates"]):
-            raise ValueError("a column has no feature or no coordinate")
-        return cls(
-            plain_texts([found["name"]])[0],
-            found["kind"],
-            plain_texts(found["levels"]),
-            plain_texts(found["features"]),
-            tuple(map(Coordinate.from_dict, plain_list(found["coordinates"]))),
-            None if ranges is None else tuple(map(_range, plain_list(ranges))),
-            None if hole is None else Hole.from_dict(hole),
-            plain_texts([found["marks"]])[0],
-            plain_flag(found["is_text"]),
-            tuple(map(plain_texts, plain_list(found["members"]))),
-            None if rest is None else plain_count(rest),
-            tuple(map(plain_number, plain_list(found["cuts"]))),
-        )
+from nn2poly.inputs.holes import LearnedImputer
+from nn2poly.inputs.matrices import Level
+from nn2poly.inputs.outside_rows import outside_range, warn_levels, warn_outside
+from nn2poly.inputs.renaming import renamed
+from nn2poly.inputs.table_reading import read_table, table_columns
+from nn2poly.plain import plain_count, plain_flag, plain_list, plain_object
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,56 +166,11 @@ class Inputs:
         where nobody has given names to the features, as in the model itself. Holes are filled in
         where the columns know how, else refused, or NaN with ``allow_nan``.
         """
-        levels, columns = self.levels_of, [c.name for c in self.columns if not c.marks]
-        X = one_table(X)
-        X = one_row(X, (*columns, *self.feature_names))
-        X = with_text(X, columns, where=where) if levels else X
-        if self.are_numbers and len(columns) < self.n_features:
-            X = by_position(X, columns, named=self.named, where=where)
-        names = matching_names(X, self.table_features, levels=levels)
-        if not self.named and len(frame_columns(X) or ()) == self.n_features:
-            # Names that a model gives to its inputs are followed where the frame has them.
-            own = self.feature_names != default_names("x", self.n_features)
-            known = own and set(self.feature_names) <= set(frame_columns(X) or ())
-            names = names if known else None
-        if self.has_holes:
-            X, names = self._filled(X, names, where), self.feature_names
-        return self._matrix(X, names, where, allow_nan)
+        return read_table(self, X, where=where, allow_nan=allow_nan)
 
-    def _filled(self, X: Any, names: tuple[str, ...] | None, where: str) -> Any:
-        """Fill in the holes of a table, read by names or, with None, by position."""
-        if names is not None and frame_columns(X) is not None and not is_stream(X):
-            X = filled_frame(X, self.columns)
-            if not self.imputers:
-                return X
-            X = self._matrix(X, self.feature_names, where, True)
-        else:
-            plain = as_matrix(X, feature_names=None, n_features=None, where=where, allow_nan=True)
-            X = filled_matrix(plain, self.columns, self.places)
-        return self._imputed(X)
-
-    def _imputed(self, features: FloatArray) -> FloatArray:
-        """Let imputers of several columns fill in the rows of features (n, p) with holes."""
-        for imputer in self.imputers:
-            at = [self.feature_names.index(name) for name in imputer.columns]
-            rows = np.isnan(features[:, at]).any(axis=1)
-            if rows.any():
-                features = features.copy()
-                mine = np.ix_(rows, np.array(at))
-                features[mine] = imputer.fill(features[mine])
-        return features
-
-    def _matrix(
-        self, X: Any, names: tuple[str, ...] | None, where: str, allow_nan: bool
-    ) -> FloatArray:
-        return as_matrix(
-            X,
-            feature_names=names,
-            n_features=self.n_features,
-            where=where,
-            allow_nan=allow_nan,
-            levels=self.levels_of,
-        )
+    def as_columns(self, features: FloatArray) -> npt.NDArray[Any]:
+        """Give the columns (n, m) of the table that features (n, p) stand for."""
+        return table_columns(features, self.columns, self.places)
 
     @cached_property
     def has_holes(self) -> bool:
@@ -413,9 +181,7 @@ class Inputs:
     def are_numbers(self) -> bool:
         """Say that a table of numbers alone tells the levels of all factors."""
         factors = [column for column in self.columns if column.kind == "factor"]
-        texts = (text for c in factors if c.is_text for level in c.values for text in level)
-        alone = all(column.in_one_column for column in factors)
-        return bool(factors) and alone and all(map(_is_whole, texts))
+        return bool(factors) and all(column.is_numeric for column in factors)
 
     @cached_property
     def table_features(self) -> tuple[str, ...]:
@@ -426,31 +192,10 @@ class Inputs:
     @cached_property
     def levels_of(self) -> dict[str, Level]:
         """What the features stand for that are levels of a column of text, or of a number."""
-        found: dict[str, Level] = {}
-        for column in (column for column in self.columns if column.kind == "factor"):
-            pairs = zip(column.features, intervals(column.cuts), strict=False)
-            for k, feature in enumerate(column.features):
-                found[feature] = Level(column.name, column.values[k], k == column.rest)
-            if column.cuts:
-                found |= {name: Level(column.name, (), interval=ends) for name, ends in pairs}
-        return found
+        factors = [column for column in self.columns if column.kind == "factor"]
+        return {name: level for c in factors for name, level in c.meanings.items()}
 
-    def as_columns(self, features: FloatArray) -> npt.NDArray[Any]:
-        """Give the columns (n, m) of the table that features (n, p) stand for.
-
-        Levels of a factor that the table holds as one column are numbers again, or text; of a
-        number that is cut, some number of the level.
-        """
-        if not any(column.in_one_column for column in self.columns):
-            return features
-        parts: list[Any] = []
-        for column, places in zip(self.columns, self.places, strict=True):
-            mine = features[:, list(places)]
-            known = examples(column.cuts) if column.cuts else map(_value, column.levels)
-            levels = np.array([*known], dtype=object)
-            parts += [levels[mine.argmax(axis=1)]] if column.in_one_column else list(mine.T)
-        numbers = not any(isinstance(part[0], str) for part in parts if len(part))
-        return np.column_stack(parts).astype(np.float64 if numbers else object)
+    # ---- coordinates ----
 
     def to_working(self, features: FloatArray) -> FloatArray:
         """Change features (n, p) or (p,) to the coordinates of the algebra."""
@@ -465,13 +210,6 @@ class Inputs:
         for j in self._curved:
             values[..., j] = self.coordinates[j].function.values(values[..., j])
         return values
-
-    def held(self, features: FloatArray) -> FloatArray:
-        """Hold features (n, p) at the bounds of their columns, in raw units."""
-        if not self.are_bounded:
-            return features
-        ends = np.array([(c.function.low, c.function.high) for c in self.coordinates])
-        return np.clip(features, ends[:, 0], ends[:, 1])
 
     def clipped(self, features: FloatArray) -> FloatArray:
         """Hold raw features (n, p) at the bounds of their columns."""
@@ -551,6 +289,8 @@ class Inputs:
         """The features with a function of their own."""
         return [j for j, coordinate in enumerate(self.coordinates) if not coordinate.is_affine]
 
+    # ---- rows unlike those that were seen ----
+
     def count_outside(self, features: FloatArray) -> int:
         """Count the rows of features (n, p) outside the range that the conversion saw."""
         if self.low is None or self.high is None:
@@ -564,20 +304,8 @@ class Inputs:
             warn_outside(features, self.low, self.high, self.feature_names, held=held)
 
     def warn_levels(self, features: FloatArray) -> None:
-        """Warn about rows of features (n, p) that do not show one level of a factor.
-
-        Text always is one level; 0/1 columns of an array may say none, or two. Shares of levels
-        that sum to 1 are a mean of rows.
-        """
-        off, on = self.ends()
-        pairs = zip(self.columns, self.places, strict=True)
-        for column, places in ((c, list(p)) for c, p in pairs if c.kind == "factor"):
-            shares = (features[:, places] - off[places]) / (on[places] - off[places])
-            shown = (shares != 0.0).sum(axis=1)
-            whole = np.abs(shares.sum(axis=1) - 1.0) <= WHOLE
-            wrong = np.flatnonzero((shown != 1) & ~whole & ~np.isnan(shares).any(axis=1))
-            if len(wrong):
-                warn_level(column.name, wrong, len(features), int(shown[wrong[0]]))
+        """Warn about rows of features (n, p) that do not show one level of a factor."""
+        warn_levels(features, self.columns, self.places, self.ends())
 
     # ---- the same inputs, but for … ----
 
@@ -613,58 +341,8 @@ class Inputs:
         return self._changed("ranges", list(zip(lows.tolist(), highs.tolist(), strict=True)))
 
     def renamed(self, feature_names: Iterable[str]) -> Inputs:
-        """Give the same inputs with other names of the features.
-
-        A factor stays one while its features are called ``column=level``. Names of the table's
-        features alone will do: those that mark holes follow. So do names of the columns: the
-        levels of a factor follow.
-        """
-        feature_names = self._with_levels(feature_names)
-        if len(self.table_features) < self.n_features:
-            feature_names = self._with_marks(feature_names)
-        names = check_names(feature_names, self.n_features, kind="feature", default_prefix="x")
-        columns = []
-        for column, places in zip(self.columns, self.places, strict=True):
-            mine = tuple(names[place] for place in places)
-            if column.kind == "factor":
-                columns.append(_renamed_factor(column, mine))
-            else:
-                columns.append(replace(column, name=mine[0], features=mine))
-        pairs = zip(self.columns, columns, strict=True)
-        called = {old.name: new.name for old, new in pairs if not old.marks}
-        columns = [replace(c, marks=called.get(c.marks, c.marks)) for c in columns]
-        imputers = (
-            replace(one, columns=tuple(called.get(name, name) for name in one.columns))
-            for one in self.imputers
-        )
-        return replace(self, columns=tuple(columns), named=True, imputers=tuple(imputers))
-
-    def _with_levels(self, names: Iterable[str]) -> Iterable[str]:
-        """Add the levels of factors, where the names of all columns are given."""
-        columns = [column for column in self.columns if not column.marks]
-        given = names if isinstance(names, str) else list(names)
-        if len(given) != len(columns) or len(columns) >= len(self.table_features):
-            return given
-        found: dict[int, str] = {}
-        places = {column.name: p for column, p in zip(self.columns, self.places, strict=True)}
-        for column, name in zip(columns, given, strict=True):
-            ends = [f"={level}" for level in column.levels] or [""]
-            found |= {p: name + end for p, end in zip(places[column.name], ends, strict=True)}
-        return [found[place] for place in sorted(found)]
-
-    def _with_marks(self, names: Iterable[str]) -> Iterable[str]:
-        """Add the names of the features that mark holes, where those of all others are given."""
-        if not isinstance(names, list | tuple) or len(names) != len(self.table_features):
-            return names
-        called = dict(zip(self.table_features, names, strict=True))
-        for column in (column for column in self.columns if column.kind == "factor"):
-            mine = tuple(called[name] for name in column.features)
-            called[column.name] = _renamed_factor(column, mine).name
-        marked = {column.name: column.marks for column in self.columns if column.marks}
-        return tuple(
-            called[name] if name in called else missing_name(called.get(marked[name], marked[name]))
-            for name in self.feature_names
-        )
+        """Give the same inputs with other names: of all features, or of the table's, or columns."""
+        return renamed(self, feature_names)
 
     def grouped(self, groups: Iterable[tuple[Column, tuple[int, ...]]]) -> Inputs:
         """Put features together to columns: pairs of a column and the places of its features.
@@ -731,38 +409,6 @@ class Inputs:
         if not places:
             raise ValueError("the columns have no places")
         return cls(columns, places, plain_flag(found["named"]))
-
-
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
-
-
-def _value(text: str) -> float | str:
-    return float(text) if _is_whole(text) else text
-
-
-def _renamed_factor(column: Column, names: tuple[str, ...]) -> Column:
-    """Rename the features of a factor; the factor's own name follows where it can."""
-    if names == column.features:
-        return column
-    ends = [f"={level}" for level in column.levels]
-    pairs = list(zip(names, ends, strict=True))
-    starts = {name.removesuffix(end) for name, end in pairs if name.endswith(end)}
-    if len(starts) == 1 and all(name.endswith(end) for name, end in pairs):
-        return replace(column, name=starts.pop(), features=names)
-    split = [name.partition("=") for name in names]
-    heads = {head for head, equals, _ in split if equals}
-    if len(heads) == 1 and all(equals for _, equals, _ in split):
-        levels = tuple(level for *_, level in split)
-        return replace(column, name=heads.pop(), levels=levels, features=names)
-    return replace(column, features=names)
-
-
-def _range(data: Any) -> Range:
-    low, high = map(plain_number, plain_list(data))
-    if low > high:
-        raise ValueError("the lowest value of a range is above its highest")
-    return low, high
 
 
 def _in_sequence(columns: Sequence[Column]) -> tuple[tuple[int, ...], ...]:

@@ -16,7 +16,8 @@ import numpy as np
 from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs.columns import Column, Inputs
+from nn2poly.inputs.column import Column
+from nn2poly.inputs.columns import Inputs
 from nn2poly.inputs.cuts import examples
 from nn2poly.inputs.matrices import frame_columns, level_text, read_array
 

@@ -21,7 +21,7 @@ from nn2poly.inputs.matrices import frame_columns
 from nn2poly.plain import plain_number, plain_object
 
 if TYPE_CHECKING:
-    from nn2poly.inputs.columns import Column
+    from nn2poly.inputs.column import Column
 
 Mark = float | str | None
 
@@ -135,6 +135,20 @@ def filled_matrix(
         if not column.marks and column.hole is not None and column.hole.fill is not None:
             _fill_features(result, column, column.hole, list(at))
     return result
+
+
+def imputed(
+    features: FloatArray, names: Sequence[str], imputers: Sequence[LearnedImputer]
+) -> FloatArray:
+    """Let imputers of several columns fill in the rows of features (n, p) with holes."""
+    for imputer in imputers:
+        at = [names.index(name) for name in imputer.columns]
+        rows = np.isnan(features[:, at]).any(axis=1)
+        if rows.any():
+            features = features.copy()
+            mine = np.ix_(rows, np.array(at))
+            features[mine] = imputer.fill(features[mine])
+    return features
 
 
 def complete_rows(features: FloatArray, where: str) -> BoolArray:

@@ -14,7 +14,8 @@ import numpy as np
 
 from nn2poly.arguments import listed
 from nn2poly.arrays import BoolArray, FloatArray
-from nn2poly.inputs.columns import Column, Inputs
+from nn2poly.inputs.column import Column
+from nn2poly.inputs.columns import Inputs
 
 # What may stand between the name of a factor and its level: sex_male, sex.male, sex: male.
 SEPARATORS = "=_.:-/ "

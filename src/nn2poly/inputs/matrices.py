@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nn2poly.arguments import MAX_LISTED, default_names, listed, nearest, plural
 from nn2poly.batches import gathered
-from nn2poly.errors import InvalidInputError, OutsideRangeWarning, warn_user
+from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.cuts import Interval, within
 from nn2poly.streams import is_stream
 
@@ -162,68 +162,6 @@ def level_text(value: object) -> str:
     ('red', '3', 'True')
     """
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def outside_range(
-    X: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Mark the entries of X (n, p) outside ``low … high`` (p,), rounding aside.
-
-    Examples
-    --------
-    >>> outside_range(np.array([[0.5], [2.0]]), np.zeros(1), np.ones(1)).ravel()
-    array([False,  True])
-    """
-    slack = 1e-9 * (high - low) + 1e-12 * np.maximum(np.abs(low), np.abs(high))
-    result: NDArray[np.bool_] = (low - slack > X) | (high + slack < X)
-    return result
-
-
-def warn_outside(
-    X: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    names: Sequence[str],
-    *,
-    held: NDArray[np.bool_] | None = None,
-) -> None:
-    """Warn about rows of X (n, p) outside the range that a conversion saw.
-
-    ``held`` (p,) marks the features that the formula holds at an edge.
-    """
-    bad = outside_range(X, low, high)
-    rows, columns = int(bad.any(axis=1).sum()), np.flatnonzero(bad.any(axis=0)).tolist()
-    if not rows:
-        return
-    places = [f"{names[j]!r} (seen {low[j]:.4g} to {high[j]:.4g})" for j in columns]
-    lie = "lies" if rows == 1 else "lie"
-    warn_user(
-        f"{rows:,} of {plural(len(X), 'row')} {lie} outside the range that the polynomial was "
-        f"calibrated on, in {listed(places, str)}. "
-        + _there([held is not None and bool(held[j]) for j in columns])
-        + "; calibrate on data that cover them, or trust the network instead.",
-        OutsideRangeWarning,
-    )
-
-
-def warn_level(name: str, rows: NDArray[np.intp], n_rows: int, shown: int) -> None:
-    """Warn about rows (by number) that show no level of a factor, or several."""
-    found = "no level" if shown == 0 else f"{shown} levels"
-    count, do = f"{len(rows):,} of {plural(n_rows, 'row')}", "does" if len(rows) == 1 else "do"
-    warn_user(
-        f"{count} (the first is row {rows[0]}) {do} not show one level of {name!r}: {found} there. "
-        "No such row was seen in the conversion, and what the formula gives for it means little.",
-        OutsideRangeWarning,
-    )
-
-
-def _there(held: Sequence[bool]) -> str:
-    """Say what happens outside, in columns that are held or not."""
-    if all(held):
-        return "They are held at its edge, where the network may go on"
-    if any(held):
-        return "Some columns are held at its edge; in the others it can be far from its network"
-    return "A polynomial can be far from its network there"
 
 
 def _array_matrix(X: object, where: str) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nn2poly.plots.layout import ESCAPED, is_new
 from nn2poly.plots.style import GREY, NOTE_SIZE
-from nn2poly.verdicts import r2_text
+from nn2poly.score_texts import r2_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

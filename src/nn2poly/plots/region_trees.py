@@ -20,7 +20,7 @@ from nn2poly.plots.labels import number, plain, plain_lines
 from nn2poly.plots.layout import ESCAPED, LEADING, ONE_COLUMN, describe, panels
 from nn2poly.plots.shortening import shorten_together
 from nn2poly.plots.style import BLUE, GREEN, GREY, PALE, SMALL_SIZE, TINY_SIZE, styled
-from nn2poly.verdicts import r2_text
+from nn2poly.score_texts import r2_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

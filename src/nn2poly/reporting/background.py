@@ -17,7 +17,7 @@ from nn2poly.cards import FidelityCard
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.network.network import Network
 from nn2poly.reporting.failures import Measured
-from nn2poly.verdicts import r2_text
+from nn2poly.score_texts import r2_text
 
 
 def provenance(

@@ -12,8 +12,9 @@ from nn2poly.cards import FidelityCard
 from nn2poly.reporting.contents import CardView, Figure
 from nn2poly.reporting.numerals import number, prose, r_squared
 from nn2poly.reporting.payload import scale_meaning, term_scale
+from nn2poly.score_texts import agreement_text
 from nn2poly.tables import Table
-from nn2poly.verdicts import agreement_text, verdict_sentences
+from nn2poly.verdict_texts import verdict_sentences
 
 # Shares of the error below this are rounding (digits of a double, and some).
 NO_SHARE = 1e-9
