@@ -201,6 +201,24 @@ def test_each_region_is_closer_in_curves():
     assert left[1] < 0.5 * left[0]
 
 
+def test_a_frontier_tries_curves_and_picks_them():
+    options = n2p.frontier(
+        bent, rows(), orders=(1, 2), regions=(1, 2), max_terms=(), transforms="curve"
+    )
+    assert options.best[-1].r2 > 0.99
+    picked = options.pick(r2=0.99)
+    assert [function.kind for function in functions(picked)[:2]] == ["curve", "curve"]
+    assert picked.card.r2 > 0.98
+    with pytest.raises(InvalidInputError, match="bounded=False"):
+        n2p.frontier(bent, rows(), transforms="curve", bounded=False)
+
+
+def test_all_that_is_left_open_is_chosen_with_curves():
+    poly = n2p.convert(bent, "auto", data=rows(), regions="auto", transforms="curve")
+    assert poly.card.r2 > 0.99
+    assert "curve" in {c.function.kind for c in poly.inputs.coordinates}
+
+
 def test_several_outputs_share_the_curves():
     def both(X):
         return np.column_stack([bent(X), np.tanh(3.0 * X[:, 1])])

@@ -35,7 +35,7 @@ from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.reading import named_network, renamed_data
 from nn2poly.conversion.refine import fold_indicators, with_deviations
 from nn2poly.conversion.splitting import check_regions
-from nn2poly.conversion.transforms import check_transforms
+from nn2poly.conversion.transforms import check_transformable, check_transforms
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
@@ -260,8 +260,7 @@ def convert(
     is_held, bounds = check_bounds(bounded)
     if bounds and task.method != "calibrated":
         raise _needs_data("Only a calibration holds columns at bounds.")
-    if asked is not None:
-        _check_transformable(task, bounded=is_held)
+    check_transformable(asked, bounded=is_held, refit=task.refit)
     data, parts = joined_data(model, data)
     found_model = read_model(
         model,
@@ -521,20 +520,6 @@ def _check_function(task: Task, *, keep_layers: bool, out: str | FilePath | None
             remedy=f"leave {option.partition('=')[0]} out"
             + ("; save the formula afterwards" if option.startswith("out") else ""),
         )
-
-
-def _check_transformable(task: Task, *, bounded: bool) -> None:
-    """Refuse transforms without bounds, or without a fit."""
-    if bounded and task.refit:
-        return
-    found = "refit=False" if bounded else "bounded=False"
-    raise InvalidInputError(
-        "With transforms the outputs are fitted, within bounds.",
-        where="transforms",
-        expected="neither bounded=False nor refit=False beside them",
-        found=found,
-        remedy=f"leave {found.partition('=')[0]} out, or transforms",
-    )
 
 
 def _check_fitted(name: str, task: Task, *, keep_layers: bool, out: str | FilePath | None) -> None:

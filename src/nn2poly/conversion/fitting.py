@@ -119,11 +119,11 @@ class Chosen:
 
 def fit_formula(task: Task, problem: Problem) -> Fitted:
     """Fit, with every choice but that of the order alone."""
-    if problem.transforms is not None and not problem.curves:
-        regions = task.regions if isinstance(task.regions, int) else 1
-        problem = with_curves(problem, task.order or MAX_ORDER, regions, task.report)
     if _is_open(task) and task.refit and can_choose(problem):
         return _of_best_option(task, problem)
+    if problem.transforms is not None:
+        regions = task.regions if isinstance(task.regions, int) else 1
+        problem = with_curves(problem, task.order or MAX_ORDER, regions, task.report)
     found = _of_one_region(task, problem)
     unique = partial(identify, problem=problem, grow=task.max_terms is None)
     if task.regions == 1:
@@ -152,8 +152,7 @@ def _of_best_option(task: Task, problem: Problem) -> Fitted:
         point = smallest_close(left, task.target_r2)
         left.remove(point)
         asked = replace(task, order=point.order, max_terms=point.max_terms, regions=point.regions)
-        # Curves are those of the formula that is picked.
-        found = fit_formula(asked, problem.with_curves({}))
+        found = fit_formula(asked, problem)
         outputs = found.judged.outputs_by_order(problem.fit_rows.X)[-1]
         r2 = mean_r2(problem.fit_truth, outputs)
         tried.append((1.0 if isnan(r2) else r2, found))

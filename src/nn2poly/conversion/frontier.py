@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from nn2poly.arguments import check_count, check_order
 from nn2poly.conversion.convert import convert
+from nn2poly.conversion.fitted_curves import check_curves
 from nn2poly.conversion.given_models import read_model
 from nn2poly.conversion.input_bounds import check_bounds
 from nn2poly.conversion.option_search import (
@@ -27,6 +28,7 @@ from nn2poly.conversion.option_search import (
 from nn2poly.conversion.problem import read_problem
 from nn2poly.conversion.progress import progress_reporter
 from nn2poly.conversion.reading import named_network
+from nn2poly.conversion.transforms import check_transformable, check_transforms
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import check_missing
@@ -179,6 +181,7 @@ def frontier(
     groups: npt.ArrayLike | None = None,
     binary: str | bool | Iterable[Any] = "auto",
     bounded: bool | Mapping[str, tuple[float, float]] = True,
+    transforms: str | Mapping[str, str] | None = None,
     progress: bool | Callable[[str], None] = False,
     after: str | None = None,
     feature_names: Iterable[str] | None = None,
@@ -205,7 +208,7 @@ def frontier(
         Numbers of regions to try with each.
     max_terms
         Budgets of terms (per region) to try.
-    sample_weight, groups, binary, bounded, progress, after, feature_names, output_names
+    sample_weight, groups, binary, bounded, transforms, progress, after, feature_names, output_names
         As in `convert`.
     link, classes, check, missing
         As in `convert`.
@@ -233,7 +236,8 @@ def frontier(
     given = None if orders is None else sorted({check_order(order) for order in orders})
     report("reading the sample")
     held, bounds = check_bounds(bounded)
-    skip = check_missing(missing)
+    skip, entering = check_missing(missing), check_transforms(transforms)
+    check_transformable(entering, bounded=held)
     problem = read_problem(
         network,
         X,
@@ -242,8 +246,10 @@ def frontier(
         groups=groups,
         bounded=held,
         bounds=bounds,
+        transforms=entering,
         skip_missing=skip,
     )
+    check_curves(problem)
     if not can_choose(problem):
         raise InvalidInputError(
             "The sample is too small to keep rows for choices.",
@@ -263,6 +269,7 @@ def frontier(
         groups=groups,
         binary=binary,
         bounded=bounds or held,
+        transforms=transforms,
         progress=progress,
         after=after,
         feature_names=feature_names,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from math import isnan
 from time import perf_counter
 
@@ -17,6 +17,7 @@ from nn2poly.algebra.monomials import count_terms
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.expand import calibrate_network
+from nn2poly.conversion.fitted_curves import with_curves
 from nn2poly.conversion.folds import HELD_OUT, MIN_ROWS_TO_HOLD_OUT, local_sample
 from nn2poly.conversion.order_search import MAX_AUTO_TERMS, TIE
 from nn2poly.conversion.problem import Problem
@@ -107,14 +108,21 @@ def search_options(
     tuple of Point, as they were tried
     """
     inner = choice_problem(problem)
-    judge = _Judge(inner, tuple(regions))
+
+    @cache
+    def bent(order: int) -> _Judge:
+        # Curves of one region: those of what is picked are fitted for its own.
+        return _Judge(with_curves(inner, order, 1, report), tuple(regions))
+
     points: list[Point] = []
     for order in orders:
         report(f"trying order {order}")
-        points += judge.tried(partial(fit_order, inner, order), None)
+        judge = bent(min(order, 2))
+        points += judge.tried(partial(fit_order, judge.problem, order), None)
     for budget in budgets:
         report(f"trying {budget} terms")
-        found = [*judge.tried(partial(sparse_polynomial, inner, budget), budget)]
+        judge = bent(2)
+        found = [*judge.tried(partial(sparse_polynomial, judge.problem, budget), budget)]
         points += found
         if found and found[0].n_terms < budget:
             break
@@ -129,8 +137,8 @@ def choice_problem(problem: Problem) -> Problem:
     sample = local_sample(some.X, some.weights, row_keys(some.number[:, None]), share=HELD_OUT)
     inner = replace(problem, sample=sample, summary=summarise(sample))
     # Bounds and coordinates stay those of all rows, as in what is picked: on fewer rows a column
-    # with heavy tails is held elsewhere (adult: .958 in place of .992). A cached property.
-    vars(inner)["inputs"] = problem.inputs
+    # with heavy tails is held elsewhere (adult: .958 in place of .992). Cached properties.
+    vars(inner).update(inputs=problem.inputs, held_inputs=problem.held_inputs)
     return inner
 
 

@@ -78,6 +78,20 @@ def check_transforms(given: Any) -> Transforms | None:
     return Transforms(dict(given)) if given else None
 
 
+def check_transformable(asked: Transforms | None, *, bounded: bool, refit: bool = True) -> None:
+    """Refuse transforms without bounds, or without a fit."""
+    if asked is None or (bounded and refit):
+        return
+    found = "refit=False" if bounded else "bounded=False"
+    raise InvalidInputError(
+        "With transforms the outputs are fitted, within bounds.",
+        where="transforms",
+        expected="neither bounded=False nor refit=False beside them",
+        found=found,
+        remedy=f"leave {found.partition('=')[0]} out, or transforms",
+    )
+
+
 def transformed(
     inputs: Inputs, rows: FitRows, truth: FloatArray, low: FloatArray, asked: Transforms
 ) -> Inputs:
