@@ -1,8 +1,8 @@
 """Whether a formula of 2k regions falls behind that of k on new rows, on few rows and on all.
 
-The networks of `networks.py`, converted on 150 to 800 rows of the table, or on all that a conversion
-may see, and judged on new rows. The line to hold: no step from k to 2k regions costs more than .002
-of R².
+The networks of `networks.py`, converted on 150 to 800 rows of the table, or on all that a
+conversion may see, and judged on new rows. The line to hold: no step from k to 2k regions costs
+more than .002 of R².
 
     python benchmarks/region_steps.py
     python benchmarks/region_steps.py --data california bike --rows all --regions 1 2 4 8 16 32 64
