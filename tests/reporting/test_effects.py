@@ -9,7 +9,8 @@ import nn2poly as n2p
 from nn2poly.explain.levels import level_averages
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import Column, Inputs
+from nn2poly.inputs import Column, Coordinate, Inputs
+from nn2poly.inputs.functions import Identity
 from nn2poly.inputs.indicators import detect_indicators
 from nn2poly.outputs import Outputs
 from nn2poly.plots.units import typical_row
@@ -48,6 +49,24 @@ def _count(p, order):
 
 def unpacked(text, dtype="<f8"):
     return np.frombuffer(base64.b64decode(text), dtype)
+
+
+def test_a_track_ends_a_little_behind_the_bounds_of_its_input():
+    held = Column("size", coordinates=(Coordinate(function=Identity(1.0, 12.0)),))
+    X = np.append(np.linspace(0.5, 13.0, 99), 1_000.0)[:, None]
+    (made,) = controls(X, Inputs((held,)), X.min(axis=0), X.max(axis=0), [0])
+    assert (made["low"], made["high"]) == (0.5, 1_000.0)
+    assert (made["min"], made["max"]) == pytest.approx((1.0 - 0.15 * 11, 12.0 + 0.15 * 11))
+    assert sum(made["counts"]) == 99
+    assert sum(count > 0 for count in made["counts"]) > 15
+
+
+def test_a_track_whose_rows_are_all_beyond_the_bounds_shows_them():
+    held = Column("size", coordinates=(Coordinate(function=Identity(1.0, 12.0)),))
+    X = np.linspace(20.0, 30.0, 50)[:, None]
+    (made,) = controls(X, Inputs((held,)), X.min(axis=0), X.max(axis=0), [0])
+    assert made["min"] < 20.0 < 30.0 < made["max"]
+    assert sum(made["counts"]) == 50
 
 
 CASES = [(4, 3, None), (4, 3, 12), (1, 4, None), (6, 1, None), (3, 0, None), (2, 5, 4)]

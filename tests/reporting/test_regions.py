@@ -11,10 +11,12 @@ from playwright.sync_api import expect
 import nn2poly as n2p
 from nn2poly.explain import anova, importance
 from nn2poly.formula.region_tree import Leaf, Split
+from nn2poly.inputs import Column, Coordinate, Inputs
+from nn2poly.inputs.functions import Log
 from nn2poly.reporting.collect import collect
 from nn2poly.reporting.numerals import rule_text
 from nn2poly.reporting.payload import packed
-from nn2poly.reporting.regionviews import region_parts
+from nn2poly.reporting.regionviews import region_parts, tree_view
 
 
 def contents(made, model=None):
@@ -45,7 +47,31 @@ def test_every_region_is_described_by_its_rule_its_rows_and_its_formula(rentals)
         assert view.formulas[0].n_more == 28 - 7
     text = static(rentals).replace("\u00a0", " ")
     assert "Which rule applies to you" in text
-    assert "hour ≥ 6.5 and working_day is yes and weather is rain or snow</h3>" in text
+    heading = re.search(r'<h3 id="region-1-title">(.*?)</h3>', text, flags=re.DOTALL).group(1)
+    words = " ".join(re.sub(r"<[^>]*>", "", heading).split())
+    assert words == "Region 1 hour ≥ 6.5 and working_day is yes and weather is rain or snow"
+
+
+def test_the_tree_does_not_name_levels_that_it_has_ruled_out_before(rentals):
+    last = Split(2, levels=(2,), left=Leaf(2), right=Leaf(1))
+    tree = Split(2, levels=(0,), left=Leaf(0), right=last)
+    found = tree_view(tree, rentals.poly.inputs)
+    assert [child.text for child in found.children] == [
+        "weather is clear",
+        "weather is rain or snow",
+    ]
+    inner = found.children[1].children
+    assert [child.text for child in inner] == ["weather is snow", "weather is rain"]
+
+
+def test_the_largest_terms_of_regions_are_named_by_the_functions_they_enter_through(rentals):
+    hour = Column("hour", coordinates=(Coordinate(function=Log(1.0, 22.0)),))
+    polys = tuple(n2p.Polynomial([[1.0], [k]], 1, inputs=Inputs((hour,))) for k in (2.0, 3.0))
+    tree = Split(0, 6.5, left=Leaf(0), right=Leaf(1))
+    poly = n2p.PiecewisePolynomial(tree, polys, (30, 40), (0.9, 0.9))
+    found = collect(poly, None, rentals.X[:, :1], None, "title")
+    assert {row[0] for row in found.top_terms.rows} == {"log(hour)"}
+    assert found.entering.startswith("log(hour) is a function of hour: centre and scale are")
 
 
 def test_the_formula_of_a_region_leads_with_what_matters_on_its_own_rows(rentals):
@@ -80,7 +106,7 @@ def test_a_region_without_rows_says_so_and_the_report_is_made(rentals, tmp_path)
 
 def test_the_figures_count_the_regions_and_the_facts_name_them(rentals):
     found = contents(rentals)
-    assert [(f.label, f.value) for f in found.figures] == [("regions", "4"), ("terms", "112")]
+    assert [(f.label, f.value) for f in found.figures] == [("terms in 4 regions", "112")]
     assert "4 regions" in found.facts
 
 
@@ -234,6 +260,19 @@ def test_a_level_that_changes_the_region_is_said_with_the_change(stay, rentals):
     assert "With this change the prediction went from" in words
     shown = number(page.page.locator("#crossing strong"))
     assert shown == pytest.approx(after - before, rel=2e-3)
+
+
+def test_a_classifier_tells_the_step_at_a_border_as_a_probability(stay, kinked):
+    page = stay(kinked.path)
+    where = kinked.poly.region_of(kinked.X)
+    set_row(page, int(np.flatnonzero(where == where[0])[0]))
+    x = kinked.X[np.flatnonzero(where != where[0])[0]]
+    for name, value in zip(kinked.poly.feature_names, x, strict=True):
+        page.page.get_by_label(name, exact=True).fill(repr(float(value)))
+        page.raw()
+    words = page.page.locator("#crossing").inner_text().replace("\u00a0", " ")
+    assert re.search(r"the prediction goes from [<>]? ?[\d.]+ % \(region", words)
+    assert "percentage points. What the terms add, as score of" in words
 
 
 def test_moving_within_a_region_says_nothing_and_a_new_start_forgets(stay, rentals):

@@ -242,6 +242,24 @@ def test_several_classes_speak_of_scores_and_two_of_log_odds(wine, classifier, X
     assert "scores" not in two
 
 
+def test_classes_named_by_numbers_are_said_to_be_classes(make_network, X):
+    layers = make_network(3, (3, 4, 3)).layers
+    network = n2p.Network(layers, link="softmax", classes=(0, 1, 2))
+    classifier = network.named(["age", "dose", "bmi"], ["0", "1", "2"])
+    found = contents(n2p.convert(classifier, 1, data=X), classifier, X)
+    assert found.output_prefix == "score of class "
+    if "±" in found.promise:
+        assert all(f"for class {k}" in found.promise for k in range(3))
+
+
+def test_what_errors_stay_within_is_rounded_up_as_in_the_verdict(make_network, X):
+    layers = make_network(3, (3, 4, 1), spread=1.5).layers
+    classifier = n2p.Network(layers, link="sigmoid")
+    found = contents(n2p.convert(classifier, 1, data=X), classifier, X)
+    (figure,) = (f for f in found.figures if "in probability" in f.label)
+    assert f"within {figure.value[1:]} of the network's" in found.cards[0].verdict
+
+
 def test_one_row_outside_is_spoken_of_as_one_and_in_a_line_of_its_own(classifier, X, tmp_path):
     poly = n2p.convert(classifier, 2, data=X)
     beyond = np.vstack([X[:30], [[9.0, 0.0, 0.0]]])

@@ -18,11 +18,21 @@ def side_text(split: Split, left: bool, inputs: Inputs) -> str:
     >>> side_text(Split(0, 6.5, left=Leaf(0), right=Leaf(1)), True, Inputs.of(["hour"]))
     'hour < 6.5'
     """
+    return condition_text(split.column, everything(split, inputs).met(split, left), inputs)
+
+
+def everything(split: Split, inputs: Inputs) -> Between | Among:
+    """Give all that the column of a split can hold.
+
+    Examples
+    --------
+    >>> from nn2poly.formula.region_tree import Leaf
+    >>> everything(Split(0, 6.5, left=Leaf(0), right=Leaf(1)), Inputs.of(["hour"]))
+    Between(low=-inf, high=inf)
+    """
     column = inputs.columns[split.column]
     count = 2 if column.kind == "binary" else column.width
-    number = column.kind == "number"
-    everything: Between | Among = Between() if number else Among(tuple(range(count)))
-    return condition_text(split.column, everything.met(split, left), inputs)
+    return Between() if column.kind == "number" else Among(tuple(range(count)))
 
 
 def thresholds(tree: Tree, column: int) -> tuple[float, ...]:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from nn2poly.arguments import plural
 from nn2poly.cards import FidelityCard
 from nn2poly.reporting.contents import CardView, Figure
-from nn2poly.reporting.numerals import number, prose, r_squared
-from nn2poly.reporting.payload import scale_meaning, term_scale
+from nn2poly.reporting.numerals import bound, number, prose, r_squared
+from nn2poly.reporting.payload import are_numbers, scale_meaning, term_scale
 from nn2poly.score_texts import agreement_text
 from nn2poly.tables import Table
 from nn2poly.verdict_texts import verdict_sentences
@@ -43,6 +43,8 @@ _ALLOWS = {
 }
 # Heads in the words of the page: units beside what they divide, and no second kind of region.
 _HEADS = {"/ sd": "RMSE / sd", "/ IQR": "95 % / IQR", "region": "where"}
+# And what the page calls the formula everywhere else.
+_TITLES = {"Labels of the polynomial": "Labels of the formula"}
 
 
 def numbered_as_given(card: FidelityCard, index: npt.NDArray[np.intp]) -> FidelityCard:
@@ -92,7 +94,10 @@ def promise(card: FidelityCard | None, link: str = "sigmoid") -> str:
     """Word the guarantee of a card, every output by its name."""
     if card is None:
         return ""
-    text = f"{card.guarantee.text(r2='R²', names=tuple(card.per_output))}."
+    names = tuple(card.per_output)
+    if card.agreement is not None and are_numbers(names):
+        names = tuple(f"class {name}" for name in names)
+    text = f"{card.guarantee.text(r2='R²', names=names)}."
     text = text[:1].upper() + text[1:]
     if card.agreement is None or not card.guarantee.bounds:
         return text
@@ -123,7 +128,12 @@ def _filled(table: Table) -> Table:
     if head[0] == "true label":
         head = ["true\u00a0↓ given\u00a0→", *(name.removeprefix("given ") for name in head[1:])]
     rows = (tuple(prose(v) if isinstance(v, str) else v for v in row) for row in table.rows)
-    return replace(table, columns=tuple(head), rows=tuple(tuple(r[k] for k in kept) for r in rows))
+    if head[0] == "model":
+        rows = (("formula" if r[0] == "polynomial" else r[0], *r[1:]) for r in rows)
+    cells = tuple(tuple(r[k] for k in kept) for r in rows)
+    return replace(
+        table, title=_TITLES.get(table.title, table.title), columns=tuple(head), rows=cells
+    )
 
 
 def _settled(value: object) -> object:
@@ -175,10 +185,10 @@ def figures(card: FidelityCard | None, n_terms: int, n_regions: int = 1) -> tupl
     >>> figures(None, 29260)
     (Figure(label='terms', value='29,260'),)
     """
-    regions = (Figure("regions", number(n_regions)),) if n_regions > 1 else ()
-    size = (*regions, Figure("terms", number(n_terms)))
+    where = f" in {n_regions} regions" if n_regions > 1 else ""
+    size = Figure(f"terms{where}", number(n_terms))
     if card is None:
-        return size
+        return (size,)
     made = [Figure("R² against the network", r_squared(card.r2))]
     if card.agreement is not None:
         made.append(Figure("of labels agree", agreement_text(card.agreement)))
@@ -187,11 +197,11 @@ def figures(card: FidelityCard | None, n_terms: int, n_regions: int = 1) -> tupl
     elif error := _largest_error(card):
         made.append(error)
     rows = "held-out rows" if card.held_out else "rows compared"
-    return (*made, Figure(rows, number(card.n_rows)), *size)
+    return (*made, Figure(rows, number(card.n_rows)), size)
 
 
 def _within_figure(within: float) -> Figure:
-    return Figure("in probability on 95 % of rows", f"±{number(within, 2)}")
+    return Figure("in probability on 95 % of rows", f"±{bound(within, 2)}")
 
 
 def _largest_error(card: FidelityCard) -> Figure | None:
@@ -202,4 +212,4 @@ def _largest_error(card: FidelityCard) -> Figure | None:
     error = card.per_output[worst].quantiles[2]
     label = f"on 95 % of rows, {number(100 * shares[worst], 2)} % of its range"
     label += f" ({worst}, the worst output)" if len(shares) > 1 else ""
-    return Figure(label, f"±{number(error, 3)}")
+    return Figure(label, f"±{bound(error, 3)}")

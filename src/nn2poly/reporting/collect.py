@@ -33,7 +33,7 @@ from nn2poly.reporting.cardviews import (
     promise,
     quality_figures,
 )
-from nn2poly.reporting.columntexts import by_column
+from nn2poly.reporting.columntexts import by_column, entering_text
 from nn2poly.reporting.contents import Contents, FlipView, WorstRow
 from nn2poly.reporting.controls import controls
 from nn2poly.reporting.describe import (
@@ -117,6 +117,7 @@ def collect(
     return Contents(
         title=title,
         units=_units(poly),
+        entering=entering_text(poly.inputs),
         version=version("nn2poly"),
         n_rows=len(rows.X),
         n_dropped=rows.n_given - len(rows.X),

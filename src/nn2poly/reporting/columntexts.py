@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.region_tree import level_names
 from nn2poly.inputs import Inputs
+from nn2poly.inputs.functions import Identity
 from nn2poly.inputs.indicators import detect_indicators
 
 
@@ -22,6 +24,37 @@ def by_column(poly: Explicit, X: FloatArray) -> Explicit:
     if not isinstance(poly, Polynomial):
         return poly
     return replace(poly, inputs=detect_indicators(poly.inputs, X))
+
+
+def entering_text(inputs: Inputs) -> str:
+    """Say what the formula means by a function of a column; nothing where there is none.
+
+    Examples
+    --------
+    >>> from nn2poly.inputs import Column, Coordinate
+    >>> from nn2poly.inputs.functions import Log
+    >>> income = Column("income", coordinates=(Coordinate(function=Log()),))
+    >>> entering_text(Inputs((income,)))
+    'log(income) is a function of income: centre and scale are those of its values.'
+    >>> entering_text(Inputs.of(["income"]))
+    ''
+    """
+    found = [j for j, z in enumerate(inputs.coordinates) if not isinstance(z.function, Identity)]
+    if not found:
+        return ""
+    more = len(found) - 1
+    alike = f", and {plural(more, 'other input')} enter{'s' * (more == 1)} through one, too"
+    text = (
+        f"{inputs.entry_names[found[0]]} is a function of {inputs.feature_names[found[0]]}"
+        f"{alike * (more > 0)}: centre and scale are those of its values."
+    )
+    tabled = next((j for j in found if inputs.coordinates[j].function.points), None)
+    if tabled is None:
+        return text
+    return (
+        f"{text} {inputs.entry_names[tabled]} rises from 0 to 1 in straight lines between points; "
+        "the text to copy lists the points."
+    )
 
 
 def column_value(inputs: Inputs, number: int, x: FloatArray) -> object:

@@ -135,6 +135,7 @@ class Contents:
     title: str
     facts: str
     units: str
+    entering: str
     version: str
     n_rows: int
     n_dropped: int

@@ -14,6 +14,7 @@ from nn2poly.inputs import Inputs
 # Bars of the density behind a slider; how far it reaches beyond the range, in parts of it (taste).
 BINS = 24
 REACH = 0.15
+Interval = tuple[float, float]
 
 
 def controls(
@@ -38,7 +39,9 @@ def controls(
         number = int(inputs.column_of[j])
         column = inputs.columns[number]
         if j not in done and column.kind == "number":
-            made.append(_slider(j, X[:, j], column.name, float(low[j]), float(high[j])))
+            function = inputs.coordinates[j].function
+            ends = (float(low[j]), float(high[j]))
+            made.append(_slider(j, X[:, j], column.name, ends, (function.low, function.high)))
         elif j not in done:
             made.append(_choice(inputs, number, X))
             done.update(inputs.places[number])
@@ -60,14 +63,25 @@ def _choice(inputs: Inputs, number: int, X: FloatArray) -> dict[str, Any]:
     }
 
 
-def _slider(j: int, column: FloatArray, name: str, low: float, high: float) -> dict[str, Any]:
+def _slider(
+    j: int, column: FloatArray, name: str, ends: Interval, held: Interval
+) -> dict[str, Any]:
+    """Describe a track over the range of validity and all rows, as far as the formula changes.
+
+    One row far out would leave the others a hundredth of the track, and the rest of it no effect.
+    """
+    low, high = ends
     bottom, top = min(low, float(column.min())), max(high, float(column.max()))
+    if max(bottom, held[0]) < min(top, held[1]):
+        bottom, top = max(bottom, held[0]), min(top, held[1])
     margin = REACH * (top - bottom) or max(1.0, abs(top))
     whole = bool(np.all(column == np.round(column)))
     first, last = bottom - margin, top + margin
     if whole:
         first, last = float(np.floor(first)), float(np.ceil(last))
-    edges = _edges(first, last, column, 1.0 if whole else _unit(column))
+    seen = column[(first <= column) & (column <= last)]
+    seen = seen if len(seen) else column
+    edges = _edges(first, last, seen, 1.0 if whole else _unit(seen))
     return {
         "kind": "number",
         "name": name,
@@ -79,7 +93,7 @@ def _slider(j: int, column: FloatArray, name: str, low: float, high: float) -> d
         "whole": whole,
         "start": float(edges[0]),
         "step": float(edges[1] - edges[0]),
-        "counts": np.histogram(column, bins=edges)[0].tolist(),
+        "counts": np.histogram(seen, bins=edges)[0].tolist(),
     }
 
 

@@ -18,7 +18,6 @@ from nn2poly.inputs import (
     Column,
     Inputs,
     complete_rows,
-    held_text,
     level_text,
     share_beyond,
 )
@@ -117,7 +116,7 @@ def describe_columns(rows: Rows, shown: Explicit) -> Table:
         unit = (float(shown.center[j]), float(shown.scale[j]))
         lines.append((column.name, *_column(rows.X[:, j], int(rows.missing[j])), *unit, *bounds[j]))
     head = (*_HEAD, "centre", "scale", *(_HELD if inputs.are_bounded else ()))
-    return Table("", head, tuple(lines), note=held_text(inputs))
+    return Table("", head, tuple(lines))
 
 
 # Levels of a factor that are told with their shares (taste).

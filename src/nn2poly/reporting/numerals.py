@@ -26,20 +26,38 @@ def number(value: object, digits: int = 4) -> str:
     return _real(float(value), digits).replace("-", "−")
 
 
-def beside(value: object, spread: object) -> str:
+def bound(value: float, digits: int) -> str:
+    """Write how far errors go, rounded up: what is shown must not promise more than there is.
+
+    Examples
+    --------
+    >>> bound(0.1312, 2), bound(0.7255, 3), bound(75.0, 3), bound(0.0, 2)
+    ('0.14', '0.726', '75', '0')
+    """
+    if not 1e-300 < value < math.inf:
+        return number(value, digits)
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return number(math.ceil(value / unit - 1e-9) * unit, digits)
+
+
+def beside(value: object, spread: object, fewest: int = 4) -> str:
     """Write a number with the digits that tell it from others, two of their spread or more.
+
+    Of what lies near 0, as a mean may, ``fewest`` can be less: no digit behind four of the spread.
 
     Examples
     --------
     >>> beside(2011.504, 0.5), beside(2011.504, 0.0), beside(0.123456, 0.5), beside(None, None)
     ('2011.5', '2012', '0.1235', 'n/a')
+    >>> beside(-0.0012346, 0.5), beside(-0.0012346, 0.5, fewest=1), beside(3.87, 1.9, fewest=1)
+    ('−0.001235', '−0.0012', '3.87')
     """
     sizes = [float(v) if isinstance(v, Real) else 0.0 for v in (value, spread)]
     if not all(math.isfinite(size) and size for size in sizes):
         return number(value)
     size, step = (math.floor(math.log10(abs(size))) for size in sizes)
     # A double holds no more than fifteen.
-    return number(value, min(15, max(4, size - step + 2)))
+    return number(value, min(15, max(fewest, min(4, size - step + 4), size - step + 2)))
 
 
 def _real(value: float, digits: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -74,9 +75,26 @@ def output_prefix(outputs: Outputs) -> str:
     ('', 'log1p of ')
     >>> output_prefix(Outputs(("a", "b", "c"), link="softmax"))
     'score of '
+    >>> output_prefix(Outputs(("0", "1", "2"), link="softmax"))
+    'score of class '
     """
-    known = {"identity": "", "sigmoid": "log-odds of ", "softmax": "score of "}
-    return known.get(outputs.link, f"{outputs.link} of ")
+    if outputs.link == "identity":
+        return ""
+    known = {"sigmoid": "log-odds", "softmax": "score"}
+    several = outputs.link == "sigmoid" and len(outputs.names) > 1
+    classes = outputs.is_classifier and not several and are_numbers(outputs.names)
+    return f"{known.get(outputs.link, outputs.link)} of {'class ' if classes else ''}"
+
+
+def are_numbers(names: Sequence[str]) -> bool:
+    """Say that all names are numbers, which say nothing without a noun.
+
+    Examples
+    --------
+    >>> are_numbers(("0", "1")), are_numbers(("0", "yes"))
+    (True, False)
+    """
+    return all(re.fullmatch(r"[-+]?\d+(\.\d*)?", name) for name in names)
 
 
 def term_scale(link: str) -> str:

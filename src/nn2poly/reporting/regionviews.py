@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.fidelity import mean_r2
-from nn2poly.formula.borders import side_text
+from nn2poly.formula.borders import everything
 from nn2poly.formula.importance import MAX_ROWS, Ranking, ranking
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.protocol import Region
-from nn2poly.formula.region_tree import Leaf, Tree, condition_text, question
+from nn2poly.formula.region_tree import Among, Conditions, Leaf, Tree, condition_text, question
 from nn2poly.inputs import Inputs
 from nn2poly.plots.units import thin
 from nn2poly.reporting.contents import RegionView, TreeView
@@ -97,8 +98,12 @@ def _average(formula: PiecewisePolynomial, guess: FloatArray) -> float | None:
     return float(guess.mean()) if alone and len(guess) else None
 
 
-def tree_view(tree: Tree, inputs: Inputs, text: str = "") -> TreeView:
+def tree_view(
+    tree: Tree, inputs: Inputs, text: str = "", met: Conditions = MappingProxyType({})
+) -> TreeView:
     r"""Lay the tree out: what leads to each node, in words, and what follows.
+
+    ``met`` is what holds at the node: levels that it rules out are not named again.
 
     Examples
     --------
@@ -109,8 +114,14 @@ def tree_view(tree: Tree, inputs: Inputs, text: str = "") -> TreeView:
     """
     if isinstance(tree, Leaf):
         return TreeView(rule_text(text), tree.number)
-    sides = ((tree.left, True), (tree.right, False))
-    children = (tree_view(node, inputs, side_text(tree, left, inputs)) for node, left in sides)
+    before = everything(tree, inputs)
+    if isinstance(before, Among):
+        before = met.get(tree.column, before)
+    children = []
+    for node, left in ((tree.left, True), (tree.right, False)):
+        meets = before.met(tree, left)
+        words = condition_text(tree.column, meets, inputs)
+        children.append(tree_view(node, inputs, words, {**met, tree.column: meets}))
     return TreeView(rule_text(text), None, tuple(children))
 
 
@@ -120,7 +131,7 @@ def top_region_terms(parts: list[Part]) -> Table:
     values = ("coefficient",) if first.n_outputs == 1 else first.output_names
     rows = tuple(
         (
-            term_text(poly.terms[i], poly.feature_names),
+            term_text(poly.terms[i], poly.inputs.entry_names),
             part.region.number,
             len(poly.terms[i]),
             *poly.coefficients[i],

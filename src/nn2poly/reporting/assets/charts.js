@@ -131,6 +131,10 @@ const outputWords = () => `${polynomial.prefix ? "the " : ""}${outputLabel()}`;
 // What is shown: a probability, or the target.
 const shownName = () => polynomial.shown[state.output];
 const shownText = (value, digits = 4) => (polynomial.isProbability ? percentText(value) : formatted(value, digits));
+const shownChange = (change) => {
+  const size = polynomial.isProbability ? `${formatted(100 * Math.abs(change), 3)} percentage points` : formatted(Math.abs(change));
+  return `${change < 0 ? "−" : "+"}${size}`;
+};
 // As many digits as a rare class needs.
 const shownAxis = () => (polynomial.isProbability ? { tickformat: "~%" } : {});
 // The raw outputs of a row that travels, on the scale that is shown.

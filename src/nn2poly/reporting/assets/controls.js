@@ -35,7 +35,11 @@ function numberControl(control, id, changed) {
     type: "range", min: control.min, max: control.max, step: control.whole ? 1 : "any",
     "aria-label": `${control.name}, slider`, "aria-describedby": `${id}-range`,
   });
-  const range = element("span", { class: "bounds", id: `${id}-range` }, `${formatted(control.low)} to ${formatted(control.high)}`);
+  // The track ends a little behind the bounds at which the input is held.
+  const [least, most] = polynomial.heldAt(j);
+  const held = [control.low < least - slack(control.low, least) ? `below ${formatted(least)}` : "", control.high > most + slack(most, control.high) ? `above ${formatted(most)}` : ""].filter(Boolean);
+  const told = `${formatted(control.low)} to ${formatted(control.high)}${held.length ? `, held ${held.join(" and ")}` : ""}`;
+  const range = element("span", { class: "bounds", id: `${id}-range` }, told);
   const node = element("div", { class: "control" },
     element("div", { class: "control-head" }, element("label", { for: id }, ...breakable(control.name)), field),
     element("div", { class: "track" }, strip(control), slider), range);
@@ -47,7 +51,7 @@ function numberControl(control, id, changed) {
   function mark() {
     const bad = isOutside(state.x[j], control.low, control.high);
     node.classList.toggle("beyond", bad);
-    range.textContent = `${bad ? "outside " : ""}${formatted(control.low)} to ${formatted(control.high)}`;
+    range.textContent = `${bad ? "outside " : ""}${told}`;
     slider.setAttribute("aria-valuetext", `${formatted(state.x[j])}${bad ? ", outside the range" : ""}`);
   }
   slider.addEventListener("input", () => {

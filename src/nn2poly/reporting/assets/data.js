@@ -57,6 +57,13 @@ function formatted(value, digits = 4) {
   return text.replace(/-/g, "−");
 }
 
+// How far errors go, rounded up, as numerals.bound.
+function bounded(value, digits) {
+  if (!(value > 1e-300) || !Number.isFinite(value)) return formatted(value, digits);
+  const unit = 10 ** (Math.floor(Math.log10(value)) - digits + 1);
+  return formatted(Math.ceil(value / unit - 1e-9) * unit, digits);
+}
+
 // A probability in percent; what is not 0 or 1 is not said to be.
 function percentText(share) {
   if (!Number.isFinite(share)) return "n/a";

@@ -70,9 +70,14 @@ const effects = (() => {
     return parts.length ? ` ${parts.join(" and ").replace(/^./, (letter) => letter.toUpperCase())} it is held: the formula stays the same there.` : "";
   }
 
-  const ends = (control) => [control.low, control.high].map((x) => ({
+  const inView = (control) => [control.low, control.high].filter((x) => x >= control.min && x <= control.max);
+  const ends = (control) => inView(control).map((x) => ({
     type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: theme.colours().faint, width: 1, dash: "dot" },
   }));
+
+  const rangeText = (control) => (inView(control).length === 2
+    ? "Between the dotted lines is the range of validity."
+    : `The range of validity, ${formatted(control.low)} to ${formatted(control.high)}, goes on beyond this chart.`);
 
   // A range for an axis of averages that is no narrower than a quarter of what rows differ by:
   // an input that hardly matters must not look steep.
@@ -144,7 +149,7 @@ const effects = (() => {
         yaxis: { domain: [0.2, 1], title: charts.title(`average ${shownName()}`, box, 0.4), ...shownAxis(), ...honest(y) },
         yaxis2: { domain: [0, 0.15], showticklabels: false, showgrid: false, zeroline: false },
       },
-      caption: control.two ? `${name}: average ${shownName()} at its two values.` : `${name}: average ${shownName()}. Between the dotted lines is the range of validity.${heldText(j, control)}${found.jumps.length ? ` It jumps at ${found.jumps.map((i) => formatted(x[i])).join(", ")}, where regions meet.` : ""}`,
+      caption: control.two ? `${name}: average ${shownName()} at its two values.` : `${name}: average ${shownName()}. ${rangeText(control)}${heldText(j, control)}${found.jumps.length ? ` It jumps at ${found.jumps.map((i) => formatted(x[i])).join(", ")}, where regions meet.` : ""}`,
       summary: `Curve of the average ${shownName()} over ${name}: from ${change}${found.jumps.length ? `, with jumps at ${found.jumps.map((i) => formatted(x[i])).join(", ")}` : ""}.`,
     };
   }

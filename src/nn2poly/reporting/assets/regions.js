@@ -19,7 +19,6 @@ const crossing = (() => {
   const TERMS = 5;
   let last = null; // the row before
   let crossed = null; // the last crossing: both sides of the border
-  const signed = (value) => `${value > 0 ? "+" : ""}${formatted(value)}`;
 
   // The two sides of the border that the way from one row to another crosses last. A number moves
   // evenly: halving finds its border. A level has no border: the sides are the rows themselves.
@@ -67,19 +66,20 @@ const crossing = (() => {
   function describe() {
     const { before, after, border } = crossed;
     const [from, region] = [before, after].map(polynomial.regionOf);
-    const [old, now] = [before, after].map((x) => polynomial.predict(x)[state.output]);
+    const [old, now] = [before, after].map((x) => polynomial.scaled(polynomial.predict(x))[state.output]);
     const fresh = polynomial.rules[region].filter((part) => !polynomial.rules[from].includes(part));
     const head = ["term", `region ${from}`, `region ${region}`].map((text, i) => element("th", { scope: "col", class: i ? "number" : null }, text));
     const body = differences(crossed).map((d) => element("tr", {},
       element("th", { scope: "row" }, ...breakable(d.name)), element("td", { class: "number" }, formatted(d.old)), element("td", { class: "number" }, formatted(d.fresh))));
     const where = border === null
-      ? `With this change the prediction went from ${formatted(old, 5)} to ${formatted(now, 5)}: `
-      : `At the border, ${border}, the formula of region ${from} gives ${formatted(old, 5)} and that of region ${region} ${formatted(now, 5)}: `;
+      ? `With this change the prediction went from ${shownText(old, 5)} to ${shownText(now, 5)}: `
+      : `At the border, ${border}, the prediction goes from ${shownText(old, 5)} (region ${from}) to ${shownText(now, 5)} (region ${region}): `;
+    const scale = polynomial.prefix ? `, as ${outputLabel()},` : "";
     box.replaceChildren(
       element("p", {}, `You are now in region ${region}: ${fresh.join(" and ")}. Before, region ${from}.`),
-      element("p", {}, where, element("strong", {}, signed(now - old)), `. What the terms add ${border === null ? "before and after" : "on both sides of it"}, those first that differ most:`),
+      element("p", {}, where.replace(/ %/g, "\u00a0%"), element("strong", {}, shownChange(now - old)), `. What the terms add${scale} ${border === null ? "before and after" : "on both sides of it"}, those first that differ most:`),
       element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body))));
-    return ` (border to region ${from}: ${signed(now - old)})`;
+    return `(border to region ${from}: ${shownChange(now - old)})`;
   }
 
   function show() {
@@ -90,7 +90,8 @@ const crossing = (() => {
     box.hidden = crossed === null;
     const step = crossed === null ? "" : describe();
     line.dataset.region = region;
-    line.replaceChildren(element("strong", {}, `Region ${region}`), `: ${polynomial.rules[region].join(" and ")}`, element("span", { class: "step" }, step));
+    const parts = polynomial.rules[region].map((part, i, all) => (i < all.length - 1 ? `${part}\u00a0and` : part));
+    line.replaceChildren(element("strong", {}, `Region ${region}:`), ...parts.flatMap((part) => [" ", element("span", { class: "condition" }, ...breakable(part))]), " ", element("span", { class: "step" }, step.replace(/ %/g, "\u00a0%")));
   }
 
   const forget = () => {
@@ -111,7 +112,9 @@ const columnSurface = (() => {
     const control = data.controls.find((each) => player.features.every((j) => each.features.includes(j)));
     const place = control.features.indexOf(player.features[0]);
     if (control.kind === "number") {
-      const [low, high] = control.low < control.high ? [control.low, control.high] : [control.min, control.max];
+      const [least, most] = polynomial.heldAt(player.features[0]);
+      const [first, last] = [Math.max(control.low, least), Math.min(control.high, most)];
+      const [low, high] = first < last ? [first, last] : [control.min, control.max];
       const inside = borders.of(player.features[0]).filter((at) => at > low && at < high);
       const even = Array.from({ length: parts + 1 }, (_, i) => low + ((high - low) * i) / parts);
       const edges = Array.from(new Set([...even, ...inside])).sort((a, b) => a - b);

@@ -96,16 +96,11 @@
     if (held.length) box.textContent += ` ${held.slice(0, 3).join(", ")}${held.length > 3 ? `, ${held.length - 3} more too` : ""}: beyond that the formula stays the same.`;
   }
 
-  const signed = (change) => {
-    const size = polynomial.isProbability ? `${formatted(100 * Math.abs(change), 3)} percentage points` : formatted(Math.abs(change));
-    return `${change < 0 ? "−" : "+"}${size}`;
-  };
-
   // The change since the start, and what the network itself says there.
   function showStart(raw) {
     const [before, now] = [start.raw, raw].map((values) => polynomial.scaled(values)[state.output]);
     const moved = start.x.some((value, j) => value !== state.x[j]);
-    byId("since").textContent = moved ? `${signed(now - before)} since the start (${shownText(before).replace(" %", "\u00a0%")}).` : "";
+    byId("since").textContent = moved ? `${shownChange(now - before)} since the start (${shownText(before).replace(" %", "\u00a0%")}).` : "";
     const own = start.network && polynomial.scaled(start.network)[state.output];
     const label = start.network && polynomial.label(start.network);
     byId("network-says").textContent = start.network ? `The network itself says ${shownText(own)}${label === null ? "" : `, label ${label},`} ${moved ? "at the start" : "here"}.` : "";
@@ -138,7 +133,7 @@
       : `${near}${distance < 1e-9 ? "" : ` (in standard deviations and changed levels; ${usual})`}.`;
     const within = data.within && data.within[polynomial.regionOf(state.x)][state.output];
     const sure = data.within && !far && !byId("range").classList.contains("beyond");
-    byId("prediction-within").textContent = sure ? `± ${polynomial.isProbability ? `${formatted(100 * within, 2)} points` : formatted(within, 3)}` : "";
+    byId("prediction-within").textContent = sure ? `± ${polynomial.isProbability ? `${bounded(100 * within, 2)} points` : bounded(within, 3)}` : "";
     byId("prediction-within").title = `95 % of the rows${polynomial.rules ? " of this region" : ""} are as close to the network`;
   }
 
@@ -217,7 +212,7 @@
   const preset = byId("preset");
   const field = byId("preset-row");
   const note = byId("preset-note");
-  preset.append(element("option", { value: "typical" }, "means, most frequent levels"));
+  preset.append(element("option", { value: "typical" }, data.controls.every(({ kind }) => kind === "number") ? "means" : "means, most frequent levels"));
   data.worst.forEach((row, i) => preset.append(element("option", { value: row }, `row ${row}, ${i ? `no. ${i + 1} of the worst` : "the worst"}`)));
   (data.polynomial.middles || []).forEach((row, k) => {
     if (row) preset.append(element("option", { value: `region-${k}` }, `the middle of region ${k}`));
