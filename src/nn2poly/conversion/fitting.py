@@ -136,6 +136,12 @@ def fit_formula(task: Task, problem: Problem) -> Fitted:
         raise AssertionError("regions start from one polynomial")
     task.report("looking for regions")
     pieces = split_regions(poly, problem, task.regions, task.target_r2, unique)
+    alone = replace(task, regions=1)
+    if isinstance(pieces, Polynomial) and problem.powers != (
+        powers := alone.trial_powers(problem.network.n_features)
+    ):
+        # Nothing was split: the same as if nothing had been asked for, bounds included.
+        return fit_formula(alone, replace(problem, powers=powers))
     return replace(found, formula=unique(pieces) if isinstance(pieces, Polynomial) else pieces)
 
 

@@ -32,6 +32,7 @@ from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.region_growth import ALL_FOLDS_ROWS, Growth, Pool
 from nn2poly.conversion.regression import Regression
 from nn2poly.conversion.strengths import shrinkage
+from nn2poly.conversion.stretched_rows import most_that_hold
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
@@ -166,7 +167,10 @@ def grow_regions(
         where that is not much. None for as many as help.
     """
     grown = grow_tree(poly, problem, most, target_r2=target_r2)
-    return grown.regions(None if target_r2 is None else _enough(grown.growth.errors))
+    count = grown.most if target_r2 is None else _enough(grown.growth.errors)
+    if count > 1 and grown.growth.pool.n_real <= ALL_FOLDS_ROWS:
+        count = most_that_hold(problem, grown.outputs, count)
+    return grown.regions(count)
 
 
 def grow_tree(
@@ -221,6 +225,14 @@ class GrownTree:
     def most(self) -> int:
         """The most regions that it has."""
         return len(self.growth.divided) + 1
+
+    def outputs(self, count: int, X: FloatArray) -> FloatArray:
+        """Compute the outputs (n, k) of the formula of so many regions on rows (n, p)."""
+        found, out = self.regions(count), np.empty((len(X), len(self.growth.pool.unit)))
+        where = region_of(found.tree, self.poly.inputs, X)
+        for number, poly in enumerate(found.polynomials):
+            out[where == number] = _values(poly, X[where == number])
+        return out
 
     def regions(self, count: int | None = None) -> Regions:
         """Fit the leaves of the tree as it was with ``count`` regions, or with all."""
