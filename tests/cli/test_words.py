@@ -82,6 +82,7 @@ def test_predict_says_what_the_columns_of_a_classifier_are(logits, call_json):
         ("pass data=X, for example the training inputs", "add --data train.csv"),
         ('choose link="softmax"; or convert(f, 2, data=X)', "choose --link softmax"),
         ('missing="skip" leaves them out', "--skip-missing leaves them out"),
+        ('name them: transforms={"income": "curve"}', "name them: --transforms income=curve"),
         ("pass model.predict to fit its outputs instead", None),
         (None, None),
     ],

@@ -29,6 +29,11 @@ def bent(X):
     return first + 2.0 * second + first * second + 0.3 * X[:, 2]
 
 
+def noise_and_line(X):
+    """Give what no split helps with: the last digits of a row, and a slope."""
+    return np.sin(1e6 * X.sum(axis=1)) + 0.5 * X[:, 1]
+
+
 def converted(n=3000, max_order=2, **options):
     return n2p.convert(bent, max_order, data=rows(n), feature_names=NAMES, **options)
 
@@ -217,6 +222,16 @@ def test_all_that_is_left_open_is_chosen_with_curves():
     poly = n2p.convert(bent, "auto", data=rows(), regions="auto", transforms="curve")
     assert poly.card.r2 > 0.99
     assert "curve" in {c.function.kind for c in poly.inputs.coordinates}
+
+
+def test_where_nothing_is_split_curves_are_those_of_one_region(curved):
+    poly = converted(transforms="curve", regions="auto")
+    assert isinstance(poly, n2p.Polynomial)
+    assert functions(poly) == functions(curved)
+    several = n2p.convert(noise_and_line, 2, data=rows(), transforms="curve", regions=4)
+    one = n2p.convert(noise_and_line, 2, data=rows(), transforms="curve")
+    assert isinstance(several, n2p.Polynomial)
+    assert functions(several) == functions(one)
 
 
 def test_several_outputs_share_the_curves():

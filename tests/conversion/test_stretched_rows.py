@@ -34,6 +34,11 @@ def test_regions_that_gain_are_all_kept(problem):
     assert most_that_hold(problem, lambda k, X: problem.truth(X) * (1.0 - 0.5 / k), 8) == 8
 
 
+def test_a_model_without_answers_out_there_keeps_all_regions(problem, monkeypatch):
+    monkeypatch.setattr(type(problem), "truth", lambda self, X: np.full((len(X), 1), np.nan))
+    assert most_that_hold(problem, lambda k, X: np.zeros((len(X), 1)), 5) == 5
+
+
 def test_where_nothing_is_split_the_formula_is_that_of_one_region(make_network):
     """Its bounds as well, which one polynomial of order 2 chooses by itself."""
     network = make_network(4, (3, 8, 1), "relu", spread=1.0)

@@ -14,6 +14,7 @@ WORDS = (
     (r"\bmax_order=\"?(\w+|…)\"?", r"--order \1"),
     (r"\bmax_terms=(\w+|…)", r"--max-terms \1"),
     (r"\b(link|threshold|regions|method)=\"?([\w.]+|…)\"?", r"--\1 \2"),
+    (r'\btransforms=\{"(\w+)": "(\w+)"\}', r"--transforms \1=\2"),
     (r"\bclasses=\[?([^\]\s;]*)\]?", "--classes A,B"),
     (r"\bnn2poly\.fidelity\b", "nn2poly fidelity"),
 )

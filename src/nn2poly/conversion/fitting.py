@@ -121,9 +121,10 @@ def fit_formula(task: Task, problem: Problem) -> Fitted:
     """Fit, with every choice but that of the order alone."""
     if _is_open(task) and task.refit and can_choose(problem):
         return _of_best_option(task, problem)
+    given = problem
     if problem.transforms is not None:
         regions = task.regions if isinstance(task.regions, int) else 1
-        problem = with_curves(problem, task.order or MAX_ORDER, regions, task.report)
+        problem = with_curves(given, task.order or MAX_ORDER, regions, task.report)
     found = _of_one_region(task, problem)
     unique = partial(identify, problem=problem, grow=task.max_terms is None)
     if task.regions == 1:
@@ -136,13 +137,14 @@ def fit_formula(task: Task, problem: Problem) -> Fitted:
         raise AssertionError("regions start from one polynomial")
     task.report("looking for regions")
     pieces = split_regions(poly, problem, task.regions, task.target_r2, unique)
+    if not isinstance(pieces, Polynomial):
+        return replace(found, formula=pieces)
     alone = replace(task, regions=1)
-    if isinstance(pieces, Polynomial) and problem.powers != (
-        powers := alone.trial_powers(problem.network.n_features)
-    ):
-        # Nothing was split: the same as if nothing had been asked for, bounds included.
-        return fit_formula(alone, replace(problem, powers=powers))
-    return replace(found, formula=unique(pieces) if isinstance(pieces, Polynomial) else pieces)
+    powers = alone.trial_powers(given.network.n_features)
+    if problem is given and problem.powers == powers:
+        return replace(found, formula=unique(pieces))
+    # Nothing was split: the same as if nothing had been asked for, bounds and curves included.
+    return fit_formula(alone, replace(given, powers=powers))
 
 
 def _of_best_option(task: Task, problem: Problem) -> Fitted:

@@ -13,7 +13,6 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
-from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.near_rows import near_rows
 from nn2poly.conversion.problem import Problem
 
@@ -40,7 +39,11 @@ def most_that_hold(
     """
     parts = [(X, problem.truth(X)) for X in _stretched(problem)]
     finite = [np.all(np.isfinite(truth), axis=1) for _, truth in parts]
-    kept = [(X[fine], truth[fine]) for (X, truth), fine in zip(parts, finite, strict=True)]
+    pairs = zip(parts, finite, strict=True)
+    kept = [(X[fine], truth[fine]) for (X, truth), fine in pairs if fine.any()]
+    if not kept:
+        # A model that answers nowhere out there says nothing against any of them.
+        return most
     best = -np.inf
     for number in range(1, most + 1):
         close = float(np.mean([mean_r2(truth, values(number, X)) for X, truth in kept]))
@@ -52,7 +55,7 @@ def most_that_hold(
 
 def _stretched(problem: Problem) -> Iterator[FloatArray]:
     """Make rows beyond near ones, held within the range of the sample."""
-    rows: FitRows = problem.fit_rows
+    rows = problem.fit_rows
     near = near_rows(rows, TIMES * len(rows), problem.inputs, weight=1.0).X
     base = rows.X[np.arange(len(near)) % len(rows)]
     low, high = rows.X.min(axis=0), rows.X.max(axis=0)
