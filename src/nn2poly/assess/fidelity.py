@@ -247,6 +247,7 @@ def make_card(
     path: Sequence[tuple[int, int, float]] = (),
     target_r2: float | None = None,
     labels: npt.NDArray[Any] | None = None,
+    outputs: FloatArray | None = None,
 ) -> FidelityCard:
     """Fill a card from checked rows X (n, p) in raw units.
 
@@ -267,6 +268,8 @@ def make_card(
         range that ``poly`` knows of.
     labels
         Array (n,): the true labels of the rows, for a classifier; None if nobody gave them.
+    outputs
+        Array (m, k): outputs of the network on more rows, which tell more of their tails.
     """
     rows = JudgingRows.of(X) if rows is None else rows
     weights = rows.weights
@@ -306,7 +309,9 @@ def make_card(
         probability_within=within,
         target_r2=target_r2,
         labels=measure_labels(network.outputs, truth, by_order[-1], labels),
-        r2_interval=r2_interval(truth, error, weights, rows.keys, folded=n_folds > 0),
+        r2_interval=r2_interval(
+            truth, error, weights, rows.keys, folded=n_folds > 0, outputs=outputs
+        ),
         n_units=distinct(rows.keys),
         n_folds=n_folds,
         r2_mixed=_mixed_r2(network, poly, rows),

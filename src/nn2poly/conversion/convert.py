@@ -476,6 +476,7 @@ class _Measure:
             per_layer=() if pnet is None else layer_shares(problem, pnet),
             path=self.order.path,
             target_r2=None if task.order or not self.order.path else task.target_r2,
+            outputs=problem.fit_truth,
         )
         return replace(fitted, card=card)
 

@@ -19,6 +19,7 @@ from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.bound_trials import POWERS, SQUARES
 from nn2poly.conversion.crossfit import MOST_TERMS, OutOfFold, cross_fit, cross_fit_orders
 from nn2poly.conversion.expand import calibrate_network
+from nn2poly.conversion.extrapolation import bounds_beyond, clamped_at
 from nn2poly.conversion.fitted_curves import with_curves
 from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT
 from nn2poly.conversion.identify import identify
@@ -52,7 +53,7 @@ from nn2poly.conversion.refine import (
 from nn2poly.conversion.refit import can_refit, fit_terms
 from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
 from nn2poly.conversion.splitting import split_regions
-from nn2poly.formula.piecewise import Explicit
+from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 
 # Terms for each row of a small table up to which an order is tried: each is fitted five times.
@@ -119,6 +120,20 @@ class Chosen:
 
 def fit_formula(task: Task, problem: Problem) -> Fitted:
     """Fit, with every choice but that of the order alone."""
+    found = _fit(task, problem)
+    if isinstance(found.judged, PiecewisePolynomial):
+        return found
+    ends, calibration = bounds_beyond(found.judged, problem), found.calibration
+    if not ends:
+        return found
+    formula = clamped_at(found.formula, ends) if isinstance(found.formula, Polynomial) else None
+    if calibration is not None:
+        pnets = (clamped_at(p, ends) for p in (calibration.calibrated, calibration.refined))
+        calibration = Candidate(*pnets, formula)
+    return Fitted(formula, calibration)
+
+
+def _fit(task: Task, problem: Problem) -> Fitted:
     if _is_open(task) and task.refit and can_choose(problem):
         return _of_best_option(task, problem)
     given = problem
@@ -144,7 +159,7 @@ def fit_formula(task: Task, problem: Problem) -> Fitted:
     if problem is given and problem.powers == powers:
         return replace(found, formula=unique(pieces))
     # Nothing was split: the same as if nothing had been asked for, bounds and curves included.
-    return fit_formula(alone, replace(given, powers=powers))
+    return _fit(alone, replace(given, powers=powers))
 
 
 def _of_best_option(task: Task, problem: Problem) -> Fitted:
@@ -160,7 +175,7 @@ def _of_best_option(task: Task, problem: Problem) -> Fitted:
         point = smallest_close(left, task.target_r2)
         left.remove(point)
         asked = replace(task, order=point.order, max_terms=point.max_terms, regions=point.regions)
-        found = fit_formula(asked, problem)
+        found = _fit(asked, problem)
         outputs = found.judged.outputs_by_order(problem.fit_rows.X)[-1]
         r2 = mean_r2(problem.fit_truth, outputs)
         tried.append((1.0 if isnan(r2) else r2, found))

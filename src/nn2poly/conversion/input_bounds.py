@@ -17,7 +17,16 @@ import numpy as np
 
 from nn2poly.arguments import check_flag, listed
 from nn2poly.arrays import FloatArray, IntArray
-from nn2poly.conversion.bound_trials import POWERS, TRIAL_TERMS, Trial, crossed_error, start_trial
+from nn2poly.conversion.bound_trials import (
+    POWERS,
+    TRIAL_TERMS,
+    Ask,
+    Trial,
+    TrialRows,
+    crossed_error,
+    divided,
+    start_trial,
+)
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs
@@ -27,7 +36,7 @@ from nn2poly.sampling import evenly
 # Shares of the rows beyond each bound of a heavy tail that are tried, and the place of the one to
 # begin with. From .005, orders 1 to 4, 100 and 300 terms, 16 and 64 regions on California (ReLU and
 # tanh, seeds 0 and 1) have .001 to .01 less of R².
-BEYOND, FIRST = (0.0002, 0.001, 0.005, 0.02, 0.05), 3
+BEYOND, FIRST = (0.0, 0.0002, 0.001, 0.005, 0.02, 0.05), 4
 # Further shares that are tried beyond a bound of one column: each side is cut by itself.
 FURTHER = (0.1, 0.15)
 # A tail is light while it ends within so many times the distance between the quantiles (taste).
@@ -52,7 +61,7 @@ Ends = tuple[float, float]
 
 
 def bounded(
-    inputs: Inputs, rows: FitRows, truth: FloatArray, powers: tuple[int, ...] = POWERS
+    inputs: Inputs, rows: FitRows, truth: FloatArray, ask: Ask, powers: tuple[int, ...] = POWERS
 ) -> Inputs:
     """Give every number its bounds.
 
@@ -62,13 +71,16 @@ def bounded(
         Indicators stay as they are (see `flags_held`), and so do columns that do not vary.
     rows, truth
         Rows to fit, and the network's outputs (n, k) on them.
+    ask
+        Gives the network's outputs (n, k) on raw features (n, p).
     powers
         Those of numbers that bounds are tried with.
     """
     table, places = _Table(inputs, rows), trial_rows(rows)
     if places is None:
         return _of_few(table, truth, powers)
-    return _chosen(table, rows.some(places), truth[places], powers)
+    given = divided(rows.some(places), truth[places], inputs, ask)
+    return _chosen(table, given, powers)
 
 
 def check_bounds(bounded: object) -> tuple[bool, dict[str, Ends]]:
@@ -169,10 +181,6 @@ class _Table:
             return _cut(x, beyond, weights)
         return column_bounds(x, beyond, weights)
 
-    def looser(self, place: int) -> list[float]:
-        """List the shares below one that leave a row beyond: the range is up to single outliers."""
-        return [share for share in reversed(BEYOND[:place]) if share * len(self.rows) >= 1.0]
-
     def numbers(self) -> Iterator[tuple[int, int]]:
         """List the columns that are numbers: number of the column, and its feature."""
         for number, (column, places) in enumerate(
@@ -198,17 +206,17 @@ def with_bounds(inputs: Inputs, ends: dict[int, Ends]) -> Inputs:
     return replace(inputs, columns=tuple(columns))
 
 
-def _chosen(table: _Table, rows: FitRows, truth: FloatArray, powers: tuple[int, ...]) -> Inputs:
+def _chosen(table: _Table, given: TrialRows, powers: tuple[int, ...]) -> Inputs:
     """Choose how far to cut: all columns together, then one by one."""
-    place, trial = _common(table, rows, truth, powers)
+    share, trial = _common(table, given, powers)
     chosen: dict[int, Ends] = {}
     for number, feature in table.numbers():
         is_plain = table.inputs.coordinates[feature].is_affine
-        if is_plain and len(np.unique(rows.X[:, feature])) > FEW_VALUES:
-            trial, ends = _of_column(table, number, place, trial)
+        if is_plain and len(np.unique(given.rows.X[:, feature])) > FEW_VALUES:
+            trial, ends = _of_column(table, number, share, trial)
             if ends is not None:
                 chosen[number] = ends
-    return with_bounds(table.held(BEYOND[place]), chosen)
+    return with_bounds(table.held(share), chosen)
 
 
 def _of_few(table: _Table, truth: FloatArray, powers: tuple[int, ...]) -> Inputs:
@@ -224,33 +232,37 @@ def _of_few(table: _Table, truth: FloatArray, powers: tuple[int, ...]) -> Inputs
     return held[best]
 
 
-def _common(
-    table: _Table, rows: FitRows, truth: FloatArray, powers: tuple[int, ...]
-) -> tuple[int, Trial]:
-    """Cut all columns less while that helps: the place of the share, and its trial."""
-    first = start_trial(table.held(BEYOND[FIRST]), rows, truth, powers)
-    place, best = FIRST, first
-    for share in table.looser(FIRST):
-        tried = start_trial(table.held(share), rows, truth, powers)
-        # The first sets what harm powers may do: it is not added up from share to share.
-        lower = tried.error < (1.0 - GAIN_OF_ALL) * best.error
+def _common(table: _Table, given: TrialRows, powers: tuple[int, ...]) -> tuple[float, Trial]:
+    """Cut all columns less while that helps: the share, and its trial."""
+    first = start_trial(table.held(BEYOND[FIRST]), given, powers)
+    found, best = BEYOND[FIRST], first
+    for share in reversed(BEYOND[:FIRST]):
+        tried = start_trial(table.held(share), given, powers)
+        # The first sets what harm powers may do: it is not added up from share to share. Single
+        # outliers set the range: it must leave nearly nothing.
+        left = 1.0 - GAIN_OF_ALL if share * given.n_fit >= 1.0 else GAIN_OF_ALL
+        lower = tried.error < left * best.error
         if not (lower and tried.beats(first, GAIN_OF_ALL)):
             break
-        place, best = place - 1, tried
-    return place, best
+        found, best = share, tried
+    return found, best
 
 
-def _of_column(table: _Table, number: int, place: int, trial: Trial) -> tuple[Trial, Ends | None]:
+def _of_column(
+    table: _Table, number: int, common: float, trial: Trial
+) -> tuple[Trial, Ends | None]:
     """Cut one column further, or less, on each side while that helps; None leaves it as it is."""
-    before, feature = table.ends(number, BEYOND[place]), table.inputs.places[number][0]
+    before = table.ends(number, common)
     if before is None:
         return trial, None
-    tighter = [table.ends(number, share, cut=True) for share in (*BEYOND[place:], *FURTHER)]
-    looser = [table.ends(number, share) for share in table.looser(place)]
+    further = [share for share in (*BEYOND, *FURTHER) if share > common]
+    tighter = [table.ends(number, share, cut=True) for share in further]
+    least = 1.0 / len(table.rows)  # the range is up to single outliers
+    looser = [table.ends(number, s) for s in reversed(BEYOND) if least <= s < common]
     ends = before
     for side in (0, 1):
         for direction in (tighter, looser):
-            trial, found = _moved(trial, feature, ends, side, direction)
+            trial, found = _moved(trial, table, number, ends, side, direction)
             if found != ends:
                 ends = found
                 break
@@ -258,9 +270,15 @@ def _of_column(table: _Table, number: int, place: int, trial: Trial) -> tuple[Tr
 
 
 def _moved(
-    trial: Trial, feature: int, ends: Ends, side: int, direction: Sequence[Ends | None]
+    trial: Trial,
+    table: _Table,
+    number: int,
+    ends: Ends,
+    side: int,
+    direction: Sequence[Ends | None],
 ) -> tuple[Trial, Ends]:
-    """Move one bound of a feature along a list of them, while that helps."""
+    """Move one bound of a column along a list of them, while that helps."""
+    feature = table.inputs.places[number][0]
     for other in direction:
         if other is None or other[side] == ends[side]:
             continue
@@ -268,7 +286,7 @@ def _moved(
         if not low < high:
             break
         tried = trial.held(feature, low, high)
-        if not tried.beats(trial, GAIN):
+        if not tried.beats(trial, GAIN, [number]):
             break
         trial, ends = tried, (low, high)
     return trial, ends
