@@ -270,8 +270,9 @@ def make_card(
     """
     rows = JudgingRows.of(X) if rows is None else rows
     weights = rows.weights
-    truth = _columns(network.predict(X))
-    by_order = poly.outputs_by_order(X) if by_order is None else by_order
+    judged = network.outputs.without_common
+    truth = judged(_columns(network.predict(X)))
+    by_order = [judged(raw) for raw in (by_order or poly.outputs_by_order(X))]
     error = truth - by_order[-1]
     per_output = {
         name: _output(truth[:, k], error[:, k], rows) for k, name in enumerate(poly.output_names)
@@ -342,7 +343,9 @@ def _mixed_r2(network: Model, poly: Approximation, rows: JudgingRows) -> float |
     if len(rows.X) < MIN_JUDGED or len(poly.inputs.columns) < 2:
         return None
     mixed = mix_columns(rows.X, rows.weights, poly.inputs)
-    r2 = mean_r2(_columns(network.predict(mixed)), poly.outputs_by_order(mixed)[-1])
+    judged = network.outputs.without_common
+    truth, guess = _columns(network.predict(mixed)), poly.outputs_by_order(mixed)[-1]
+    r2 = mean_r2(judged(truth), judged(guess))
     return None if np.isnan(r2) else r2
 
 
