@@ -3,14 +3,16 @@
 For tables of 60, 150, 300 and 1,000 rows a network is drawn, converted, and compared with its
 formula on 20,000 new rows: the bias of the card's R², the share of repetitions in which new rows
 lie in its 95 % interval or within .01 of it, the same of ``max_order="auto"`` and of the best step
-of `sparse_path`, and the share of new rows within the guarantee. Then the same rows sorted, in
-another order, and copied: the card must say the same.
+of `sparse_path`, and the share of new rows within the guarantee. Networks that say yes to one or
+two rows in a hundred follow: what their grades are worth, by Cohen's kappa of labels of new rows.
+Then the same rows sorted, in another order, and copied: the card must say the same.
 
     python benchmarks/honesty.py            # all, 100 repetitions: six minutes of one core
     python benchmarks/honesty.py --quick    # much of what the tests run, seconds
 
 Repetition k draws its network and its rows with seed k, from 0 on: none is left out. The widths of
-`nn2poly.assess.interval` were chosen on seeds 0 to 119; ``--first 1000`` asks others.
+`nn2poly.assess.interval` were chosen on seeds 0 to 119; ``--first 1000`` asks others. Rare
+classes are drawn with seeds from 5,000 on, on which nothing was chosen.
 """
 
 from __future__ import annotations
@@ -28,12 +30,15 @@ import nn2poly as n2p
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.tables import Table
+from nn2poly.verdicts import GRADES
 
 SIZES = (60, 150, 300, 1_000)
 N_FEATURES, HIDDEN, NEW_ROWS = 4, 12, 20_000
 # What counts as no bias, whatever the interval says; the share of repetitions that should be
 # honest, and the chance with which a test of so many would fail all the same.
 CLOSE, HONEST, CHANCE = 0.01, 0.9, 0.01
+# Rare classes: shares of rows that a network says yes to, rows, orders, and the first seed.
+SHARES, RARE_ROWS, RARE_ORDERS, RARE_SEED = (0.01, 0.02, 0.5), 3_000, (1, 2, 4), 5_000
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,47 @@ def study(sizes: tuple[int, ...], repetitions: int, first: int = 0) -> Table:
     return Table("R2 claimed against R2 on new rows", columns, tuple(rows))
 
 
+@dataclass(frozen=True)
+class RareTrial:
+    """A formula of a classifier: its grade, and κ and the agreement of labels on new rows."""
+
+    grade: str
+    kappa: float
+    agreement: float
+
+
+def rare_trial(seed: int, share: float, order: int) -> RareTrial:
+    """Convert a network that says yes to this share of the rows, and compare labels of new ones."""
+    network, X, new = draw(seed, RARE_ROWS)
+    last = network.layers[-1]
+    cut = np.quantile(network.predict(new), 1.0 - share)
+    layers = (network.layers[0], n2p.Layer(last.weights, last.bias - cut))
+    rare = n2p.Network(layers, link="sigmoid", classes=["no", "yes"])
+    poly = n2p.convert(rare, order, data=X)
+    found = n2p.fidelity(rare, poly, new)
+    if poly.card is None or found.labels is None or found.agreement is None:
+        raise AssertionError("a classifier has labels")
+    return RareTrial(poly.card.verdict.grade, found.labels.kappa, found.agreement)
+
+
+def rare_study(repetitions: int, first: int = RARE_SEED) -> Table:
+    """Simulate rare classes: per share and grade, what labels of new rows are worth."""
+    rows: list[tuple[object, ...]] = []
+    for share in SHARES:
+        seeds = range(first, first + repetitions)
+        trials = [rare_trial(seed, share, order) for order in RARE_ORDERS for seed in seeds]
+        for grade in GRADES[:4]:
+            chosen = [trial for trial in trials if trial.grade == grade]
+            if chosen:
+                kappas = [trial.kappa for trial in chosen]
+                agreement = float(np.mean([trial.agreement for trial in chosen]))
+                ends = (float(np.median(kappas)), min(kappas))
+                rows.append((f"{share:.0%}", grade, len(chosen), agreement, *ends))
+                print(*rows[-1], file=sys.stderr, flush=True)
+    columns = ("yes", "grade", "formulas", "labels agree", "kappa, median", "kappa, lowest")
+    return Table("Rare classes: what grades are worth on new rows", columns, tuple(rows))
+
+
 def coverage(repetitions: int, n_rows: int = 2_000) -> float:
     """Give how often the guarantee of 99 % of new rows holds; 95 % is promised."""
     shares = [guarantee_trial(seed, n_rows) for seed in range(repetitions)]
@@ -168,6 +214,8 @@ def main() -> None:
     quick = given.quick
     warnings.simplefilter("ignore")
     print(study((60, 300) if quick else SIZES, 6 if quick else 100, given.first))
+    print()
+    print(rare_study(2 if quick else 20))
     if not quick:
         print(f"\nThe guarantee of 99 % of new rows holds in {coverage(60):.0%} of repetitions.")
     print("\nR2 of the card of the same rows:", orders_agree())

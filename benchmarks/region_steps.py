@@ -52,7 +52,7 @@ def measure(
     X = trained.fit
     if rows != "all":
         X = X[np.random.default_rng(seed).choice(len(X), int(rows), replace=False)]
-    truth = trained.network.predict(trained.new).reshape(len(trained.new), -1)
+    truth = trained.network.without_common().predict(trained.new).reshape(len(trained.new), -1)
     formulas = [n2p.convert(trained.network, order, data=X, regions=count) for count in regions]
     r2 = tuple(mean_r2(truth, formula.raw_outputs(trained.new)) for formula in formulas)
     counts = tuple(len(formula.regions) for formula in formulas)

@@ -117,7 +117,7 @@ def _load(case: Case) -> Any:
 
 
 def _raw(network: Any, features: FloatArray) -> FloatArray:
-    raw: FloatArray = network.predict(features).reshape(len(features), -1)
+    raw: FloatArray = network.without_common().predict(features).reshape(len(features), -1)
     return raw
 
 

@@ -338,7 +338,7 @@ def _record(result: Result, network: n2p.Network, rows: Split, order: int) -> No
 
 def raw_outputs(network: n2p.Network, X: FloatArray) -> FloatArray:
     """Give the network's raw outputs as (n, n_outputs), one output or several."""
-    return network.predict(X).reshape(len(X), -1)
+    return network.without_common().predict(X).reshape(len(X), -1)
 
 
 def measure_all(cases: Iterable[Case], plan: Plan, processes: int = 2) -> list[Result]:

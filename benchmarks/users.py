@@ -95,7 +95,7 @@ def _against(trained: Trained, guess: FloatArray) -> float:
 
 
 def _raw(network: n2p.Network, features: FloatArray) -> FloatArray:
-    raw: FloatArray = network.predict(features).reshape(len(features), -1)
+    raw: FloatArray = network.without_common().predict(features).reshape(len(features), -1)
     return raw
 
 

@@ -14,7 +14,7 @@ from nn2poly.plain import plain_mapping, plain_record
 from nn2poly.score_texts import agreement_text, r2_text
 from nn2poly.tables import Table, printable
 from nn2poly.verdict_texts import judged_text, observed_text, of_source
-from nn2poly.verdicts import JudgedAs, Observed, Region, Verdict, is_poor_mixed, is_worse_mixed
+from nn2poly.verdicts import JudgedAs, Observed, Region, Verdict
 
 # Quantiles of the absolute error that a card gives (taste).
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -221,10 +221,10 @@ class FidelityCard:
     labels
         For a classifier: its `LabelFidelity`; None for a regression.
     r2_mixed
-        R² of the formula on rows whose columns are mixed, each taken from another of the rows
-        (at most 1,000, held within the formula's bounds): where Shapley values, partial
-        dependence, H and Sobol' indices look. None on fewer than 30 rows, and when unknown.
-        Where folds were judged it is of the formula given all the same.
+        R² of the formula on rows with shuffled columns, each taken from another of the rows (at
+        most 1,000): where Shapley values, partial dependence, H and Sobol' indices look. It grades
+        effects (`Verdict.effects`). None on fewer than 30 rows, and when unknown. Where folds were
+        judged it is of the formula given all the same.
     """
 
     n_rows: int
@@ -251,16 +251,6 @@ class FidelityCard:
     observed: Observed | None = None
     labels: LabelFidelity | None = None
     r2_mixed: float | None = None
-
-    @property
-    def is_worse_mixed(self) -> bool:
-        """Whether R² is much lower on rows whose columns are mixed than on rows as they are."""
-        return is_worse_mixed(self.r2, self.r2_mixed)
-
-    @property
-    def is_poor_mixed(self) -> bool:
-        """Whether R² is low on rows whose columns are mixed, or much lower than as they are."""
-        return is_poor_mixed(self.r2, self.r2_mixed)
 
     def tables(self) -> list[Table]:
         """Lay the card out as tables: outputs, orders and layers, regions, path."""
@@ -345,7 +335,7 @@ def _outputs(card: FidelityCard) -> Table:
         low, high = card.r2_interval
         notes.append(f"R2 on new rows, 95 % interval: {r2_text(low)} to {r2_text(high)}.")
     if card.r2_mixed is not None:
-        notes.append(f"On rows whose columns are mixed: R2 {r2_text(card.r2_mixed)}.")
+        notes.append(f"On rows with shuffled columns: R2 {r2_text(card.r2_mixed)}.")
     if card.n_folds:
         notes.append(
             f"{card.n_folds} formulas were fitted, each without a part of the rows, and judged on "

@@ -180,7 +180,7 @@ class OutsideRangeWarning(NN2PolyWarning):
 
 
 class MixedRowsWarning(NN2PolyWarning):
-    """An explanation looks at rows whose columns are mixed, and the formula is far off there."""
+    """An explanation moves columns apart, and the formula is rough or worse on such rows."""
 
 
 class RadiusWarning(NN2PolyWarning):

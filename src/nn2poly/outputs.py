@@ -33,7 +33,8 @@ class Outputs:
     link
         How raw outputs become what is predicted: ``"identity"``; probabilities through
         ``"sigmoid"`` or ``"softmax"``; or the target of a regression whose formula is of its
-        ``"log"``, ``"log1p"``, ``"sqrt"``, ``"inverse"`` or ``"exp"``.
+        ``"log"``, ``"log1p"``, ``"sqrt"``, ``"inverse"`` or ``"exp"``. A softmax does not see what
+        all its outputs have in common: those of a formula that `convert` makes sum to 0.
     named
         Whether somebody gave the names.
     threshold
@@ -176,6 +177,16 @@ calibration=None)
         """
         known = TARGET_LINKS.get(self.link)
         return raw if known is None else known.target(raw)
+
+    def without_common(self, raw: FloatArray) -> FloatArray:
+        """Subtract from raw outputs (n, k) of a softmax their mean, which changes no probability.
+
+        Examples
+        --------
+        >>> Outputs(("a", "b"), link="softmax").without_common(np.array([[100.0, 102.0]]))
+        array([[-1.,  1.]])
+        """
+        return raw - raw.mean(axis=1, keepdims=True) if self.link == "softmax" else raw
 
     def check_scale(self, kind: str) -> str:
         """Check the scale on which effects are told.

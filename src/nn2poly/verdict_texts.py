@@ -8,20 +8,23 @@ from nn2poly.arguments import interval_text, plural
 from nn2poly.score_texts import agreement_text, r2_text, rounded_down, rounded_up
 from nn2poly.verdicts import (
     MIN_JUDGED,
+    POOR,
     ClassDistance,
     Closer,
     Distance,
+    Effects,
     Entering,
     Held,
     JudgedAs,
+    Labels,
     MissedTarget,
-    Mixed,
     Observed,
     Outside,
     Region,
     Smaller,
     Tail,
     Verdict,
+    grade,
 )
 
 # Fewer rows than these are counted in the text: a 95 % quantile of them is hardly one (taste).
@@ -83,10 +86,10 @@ def _sentences(verdict: Verdict, r2: str) -> tuple[str, ...]:
     head = f"{observed_text(observed, r2=r2)}. {head}" if observed else head
     remedies = (_remedy(verdict), _closer(verdict, r2), _smaller(verdict, r2))
     said = (_missed(verdict, r2), *remedies, _held(verdict), _outside(verdict))
-    where = (_mixed(verdict, r2), _entering(verdict))
     scale = verdict.reason(JudgedAs)
     judged = f"{judged_text(scale, r2=r2)}." if scale else ""
-    sentences = (head, judged, _folds(verdict), *said, *where)
+    graded = (_labels(verdict), judged, _folds(verdict), _effects(verdict, r2))
+    sentences = (head, *graded, *said, _entering(verdict))
     return tuple(filter(None, sentences))
 
 
@@ -98,7 +101,32 @@ def _graded(verdict: Verdict, r2: str) -> str:
     if verdict.grade == "ungraded":
         found = f"{r2} {r2_text(verdict.r2)} on {plural(verdict.n_rows, 'row')}"
         return f"No grade ({found}, of which a grade needs {MIN_JUDGED})"
+    by_end = ends and not verdict.reason(Labels) and verdict.grade != grade(verdict.r2)
+    sure += "; the grade goes by its lower end" if by_end and not verdict.fitted else ""
     return f"{verdict.grade.capitalize()} ({r2} {r2_text(verdict.r2)}{sure})"
+
+
+def _labels(verdict: Verdict) -> str:
+    """Say that labels decide the grade, and which of them is missed."""
+    found = verdict.reason(Labels)
+    if found is None:
+        return ""
+    rows = "the only row" if found.n_rows == 1 else f"the {found.n_rows:,} rows"
+    return (
+        f"The grade goes by the labels: Cohen's kappa is {rounded_down(found.kappa, 2)}, and of "
+        f"{rows} that the network labels {found.label!r} the formula labels "
+        f"{agreement_text(found.share)} so."
+    )
+
+
+def _effects(verdict: Verdict, r2: str) -> str:
+    """Grade effects, which look at rows with shuffled columns."""
+    found, graded = verdict.reason(Effects), verdict.effects
+    if found is None:
+        return ""
+    poor = graded in POOR
+    off = ": partial dependence, Shapley values and directions may be off" if poor else ""
+    return f"Effects: {graded} ({r2} {r2_text(found.r2)} on rows with shuffled columns){off}."
 
 
 def _folds(verdict: Verdict) -> str:
@@ -223,15 +251,6 @@ def _outside(verdict: Verdict) -> str:
     if outside := verdict.reason(Outside):
         lie = "lies" if outside.n_rows == 1 else "lie"
         return f"{outside.n_rows:,} of these rows {lie} outside the range that it was made for."
-    return ""
-
-
-def _mixed(verdict: Verdict, r2: str) -> str:
-    if found := verdict.reason(Mixed):
-        return (
-            f"On rows whose columns are mixed, as Shapley values, partial dependence, H and "
-            f"Sobol' indices mix them, {r2} is {r2_text(found.r2)}."
-        )
     return ""
 
 

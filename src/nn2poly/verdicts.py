@@ -11,13 +11,16 @@ from nn2poly.plain import plain_list, plain_record
 # R² from which the polynomial may speak for the network, show its main lines, or only hint:
 # a choice of this project, kept since version 0.1.
 FAITHFUL, USEFUL, ROUGH = 0.99, 0.95, 0.8
+# Cohen's kappa of labels that the same grades need: what formulas with these R² reach where ten
+# classes are equally frequent (.905, .793, .597 of normal logits; of two classes .94, .86, .70,
+# of one row in a hundred .89, .75, .44).
+LABELS_FAITHFUL, LABELS_USEFUL, LABELS_ROUGH = 0.9, 0.8, 0.6
 # Rows that a grade needs, and groups of rows: "faithful" on 5 rows was .81 on new ones. With 30,
 # an R² of .97 has an interval from about .93 to .985.
 MIN_JUDGED, MIN_UNITS = 30, 10
 GRADES = ("faithful", "useful", "rough", "not faithful", "unproven", "undecided", "ungraded")
-# R² from which a formula is thought to be close, below which it is not on rows whose columns are
-# mixed, and the loss between the two that is told all the same (taste).
-CLOSE, FAR_MIXED, MIXED_LOSS = 0.9, 0.8, 0.15
+# Grades that anybody who looks at a figure or an effect has to know of.
+POOR = ("rough", "not faithful")
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,20 @@ class ClassDistance:
     agreement: float
     within: float
     threshold: float | None = None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels agree so little beyond chance that they decide the grade.
+
+    ``kappa`` is Cohen's, the lowest of all labels together and of each by itself. Of the
+    ``n_rows`` rows to which the network gives ``label``, the formula gives it to the ``share``.
+    """
+
+    kappa: float
+    label: str
+    n_rows: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -137,8 +154,8 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Mixed:
-    """R² on rows whose columns are mixed, much lower than on rows as they are."""
+class Effects:
+    """R² on rows with shuffled columns, which grades effects."""
 
     r2: float
 
@@ -173,12 +190,13 @@ Reason = (
     | JudgedAs
     | Distance
     | ClassDistance
+    | Labels
+    | Effects
     | Tail
     | MissedTarget
     | Region
     | Outside
     | Held
-    | Mixed
     | Entering
     | Advice
 )
@@ -188,12 +206,13 @@ KINDS: dict[str, type[Reason]] = {
     "judged as": JudgedAs,
     "distance": Distance,
     "class distance": ClassDistance,
+    "labels": Labels,
+    "effects": Effects,
     "tail": Tail,
     "missed target": MissedTarget,
     "region": Region,
     "outside": Outside,
     "held": Held,
-    "mixed": Mixed,
     "entering": Entering,
     "closer": Closer,
     "smaller": Smaller,
@@ -211,7 +230,8 @@ class Verdict:
     ----------
     grade
         ``faithful``, ``useful``, ``rough``, ``not faithful``, by the lower end of the interval:
-        0.99, 0.95, 0.8; ``ungraded`` on fewer than 30 rows, ``unproven`` on rows that were
+        0.99, 0.95, 0.8, and by Cohen's kappa of labels, of which a classifier needs 0.9, 0.8, 0.6
+        as well; ``ungraded`` on fewer than 30 rows, ``unproven`` on rows that were
         fitted, ``undecided`` when the network's output does not vary.
     r2
         R² on these rows; NaN when undecided.
@@ -253,6 +273,18 @@ class Verdict:
     interval: tuple[float, float] | None = None
     n_folds: int = 0
     source: str = "network"
+
+    @property
+    def effects(self) -> str | None:
+        """The grade of effects, by R² on rows with shuffled columns; None where it is unknown.
+
+        Examples
+        --------
+        >>> Verdict("useful", 0.97, 500, False, 2, (Effects(0.878),)).effects
+        'rough'
+        """
+        found = self.reason(Effects)
+        return None if found is None else grade(found.r2)
 
     def reason(self, kind: type[_Kind]) -> _Kind | None:
         """Give the reason of a kind, or None."""
@@ -303,32 +335,22 @@ def grade(r2: float, *, fitted: bool = False, few: bool = False) -> str:
         return "unproven"
     if isnan(r2) or (few and not fitted):
         return "ungraded"
-    limits = ((FAITHFUL, "faithful"), (USEFUL, "useful"), (ROUGH, "rough"))
-    return next((name for limit, name in limits if r2 >= limit), "not faithful")
+    return _reached(r2, FAITHFUL, USEFUL, ROUGH)
 
 
-def is_poor_mixed(r2: float, mixed: float | None) -> bool:
-    """Tell whether a formula is far off on rows whose columns are mixed, whatever it is else.
-
-    Examples
-    --------
-    >>> is_poor_mixed(0.5, 0.1), is_poor_mixed(0.99, 0.85), is_poor_mixed(0.5, None)
-    (True, False, False)
-    """
-    return mixed is not None and (mixed < FAR_MIXED or is_worse_mixed(r2, mixed))
-
-
-def is_worse_mixed(r2: float, mixed: float | None) -> bool:
-    """Tell whether R² is much lower on rows whose columns are mixed; not if it is unknown.
-
-    A formula that is not faithful as it is needs no second warning, and its R² differs by more
-    than that from one choice of a hundred rows to another.
+def label_grade(kappa: float) -> str:
+    """Grade labels by how far they agree beyond chance; those that are all alike show nothing.
 
     Examples
     --------
-    >>> is_worse_mixed(0.93, 0.79), is_worse_mixed(0.99, 0.85), is_worse_mixed(0.5, 0.1)
-    (True, False, False)
+    >>> label_grade(0.93), label_grade(0.5), label_grade(float("nan"))
+    ('faithful', 'not faithful', 'faithful')
     """
-    if mixed is None or not r2 >= ROUGH:
-        return False
-    return (r2 >= CLOSE and mixed < FAR_MIXED) or r2 - mixed > MIXED_LOSS
+    if isnan(kappa):
+        return "faithful"
+    return _reached(kappa, LABELS_FAITHFUL, LABELS_USEFUL, LABELS_ROUGH)
+
+
+def _reached(value: float, *limits: float) -> str:
+    named = zip(limits, GRADES, strict=False)
+    return next((name for limit, name in named if value >= limit), "not faithful")

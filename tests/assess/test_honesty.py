@@ -60,3 +60,17 @@ def test_sorted_shuffled_and_copied_rows_change_no_conclusion(honesty):
     assert found["sorted"] == pytest.approx(found["as they are"], abs=1e-3)
     assert found["shuffled"] == pytest.approx(found["as they are"], abs=1e-3)
     assert found["copied"] == pytest.approx(found["as they are"], abs=0.02)
+
+
+@pytest.mark.slow
+def test_a_good_grade_of_a_rare_class_is_worth_something_on_new_rows(honesty):
+    """Seeds that nobody chose on; labels of a constant agree on 99 of 100 rows."""
+    trials = [
+        honesty.rare_trial(5_000 + seed, 0.01, order) for seed in range(4) for order in (1, 4)
+    ]
+    assert len({trial.grade for trial in trials}) > 1
+    assert min(trial.agreement for trial in trials) > 0.97
+    for trial in trials:
+        # Six rows of yes judge: their kappa is off by about .2.
+        floor = {"faithful": 0.6, "useful": 0.5, "rough": 0.2}.get(trial.grade, -1.0)
+        assert trial.kappa >= floor

@@ -1,7 +1,8 @@
-"""The card looks where explanations look: on rows whose columns are mixed."""
+"""The card looks where explanations look, on rows with shuffled columns, and grades effects."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from nn2poly.cards import FidelityCard
 from nn2poly.inputs import Column, Coordinate, Inputs
 from nn2poly.inputs.functions import Identity
 from nn2poly.score_texts import r2_text
-from nn2poly.verdicts import Mixed, is_worse_mixed
+from nn2poly.verdicts import Effects, Verdict
 
 
 def together(n, seed=0, noise=0.2):
@@ -72,11 +73,16 @@ def test_many_rows_cost_no_more_than_a_thousand():
     assert found.shape == (MIXED_ROWS, 2)
 
 
-def test_mixed_rows_are_held_within_the_bounds():
+def test_effects_that_bounds_cut_off_are_seen():
+    """Held at its edge, the formula knows nothing of a third of a column's effect."""
     held = Column("a", coordinates=(Coordinate(function=Identity(-0.5, 0.5)),))
-    mixed = mix_columns(together(100), np.ones(100), Inputs((held, Column("b"))))
-    assert (mixed[:, 0].min(), mixed[:, 0].max()) == (-0.5, 0.5)
-    assert mixed[:, 1].max() > 0.5
+    X = together(400)
+    mixed = mix_columns(X, np.ones(400), Inputs((held, Column("b"))))
+    np.testing.assert_array_equal(np.sort(mixed, axis=0), np.sort(X, axis=0))
+    poly = n2p.Polynomial.from_terms(["a"], [1.0], ["a", "b"])
+    cut = replace(poly, inputs=Inputs((held, Column("b"))))
+    found = [n2p.fidelity(lambda rows: rows[:, 0], form, X).verdict for form in (poly, cut)]
+    assert [verdict.effects for verdict in found] == ["faithful", "not faithful"]
 
 
 # ---- the number --------------------------------------------------------------------------------
@@ -87,17 +93,19 @@ def test_a_formula_that_only_fits_rows_as_they_are_is_found_out():
     card = n2p.fidelity(product_of_both, SQUARE, together(800))
     assert card.r2 > 0.9
     assert card.r2_mixed < 0.3
-    assert card.verdict.reason(Mixed) == Mixed(card.r2_mixed)
-    assert "On rows whose columns are mixed, as Shapley values" in str(card.verdict)
-    assert f"On rows whose columns are mixed: R2 {r2_text(card.r2_mixed)}." in str(card.tables()[0])
+    assert card.verdict.reason(Effects) == Effects(card.r2_mixed)
+    assert card.verdict.effects == "not faithful"
+    assert f"Effects: not faithful (R2 {r2_text(card.r2_mixed)} on rows with" in str(card.verdict)
+    assert f"On rows with shuffled columns: R2 {r2_text(card.r2_mixed)}." in str(card.tables()[0])
 
 
 def test_a_formula_that_is_right_everywhere_says_so_in_one_line():
     right = n2p.Polynomial.from_terms(["a b"], [1.0], ["a", "b"])
     card = n2p.fidelity(product_of_both, right, together(200))
     assert card.r2_mixed == 1.0
-    assert card.verdict.reason(Mixed) is None
-    assert f"On rows whose columns are mixed: R2 {r2_text(1.0)}." in str(card)
+    assert card.verdict.effects == "faithful"
+    assert "Effects: faithful (R2 above 0.999999 on rows with shuffled columns)." in str(card)
+    assert "may be off" not in str(card)
 
 
 def test_the_number_is_r2_on_the_mixed_rows():
@@ -116,7 +124,8 @@ def test_few_rows_and_a_single_column_have_none(n, p, make_network):
     poly = n2p.convert(network, 2, data=np.random.default_rng(1).normal(size=(200, p)))
     card = n2p.fidelity(network, poly, X)
     assert card.r2_mixed is None
-    assert "mixed" not in str(card)
+    assert card.verdict.effects is None
+    assert "shuffled" not in str(card)
 
 
 @pytest.mark.parametrize("regions", [1, 2])
@@ -152,30 +161,44 @@ def test_a_conversion_of_a_stream_measures_it_too(make_network):
 
 
 @pytest.mark.parametrize(
-    ("r2", "mixed", "said"),
+    ("r2", "word"),
     [
-        (0.9, 0.799, True),
-        (0.9, 0.81, False),
-        (0.99, 0.83, True),
-        (0.85, 0.75, False),
-        (0.85, 0.69, True),
-        (0.4, 0.1, False),
-        (-3.0, -50.0, False),
-        (0.99, None, False),
-        (float("nan"), 0.1, False),
+        (0.99, "faithful"),
+        (0.97, "useful"),
+        (0.878, "rough"),
+        (0.7, "not faithful"),
+        (-5.0, "not f"),
     ],
 )
-def test_only_a_large_loss_is_told(r2, mixed, said):
-    assert is_worse_mixed(r2, mixed) is said
+def test_effects_have_a_grade_of_their_own_and_say_what_it_is_worth(r2, word):
+    for predictions in ("faithful", "rough", "not faithful"):
+        found = Verdict(predictions, 0.99, 500, False, 2, (Effects(r2),))
+        assert found.effects.startswith(word)
+        assert f"Effects: {found.effects} (R2 {r2_text(r2)} on rows with shuffled" in str(found)
+        off = "partial dependence, Shapley values and directions may be off." in str(found)
+        assert off is (r2 < 0.95)
+    assert Verdict("faithful", 0.99, 500, False, 2).effects is None
 
 
-def test_the_number_survives_a_file_and_files_without_it_load():
+def test_a_formula_with_close_predictions_and_a_wrong_main_effect_is_not_good_at_effects():
+    """Three columns that measure the same: carat, x and y of a diamond."""
+    rng = np.random.default_rng(5)
+    size = rng.gamma(4.0, 0.2, size=900)
+    X = np.column_stack([size, size + 0.02 * rng.normal(size=900), rng.normal(size=900)])
+    wrong = n2p.Polynomial.from_terms(["a", "b"], [-1.0, 2.0], ["a", "b", "c"])
+    card = n2p.fidelity(lambda rows: rows[:, 0], wrong, X)
+    assert card.verdict.grade in ("faithful", "useful")
+    assert card.verdict.effects == "not faithful"
+
+
+def test_the_grade_of_effects_survives_a_file_and_files_without_it_load():
     card = n2p.fidelity(product_of_both, SQUARE, together(300))
-    data = card.to_dict()
+    data = json.loads(json.dumps(card.to_dict()))
     assert FidelityCard.from_dict(data) == card
+    assert FidelityCard.from_dict(data).verdict.effects == "not faithful"
     del data["r2_mixed"]
-    data["verdict"]["reasons"] = [r for r in data["verdict"]["reasons"] if r["kind"] != "mixed"]
+    reasons = data["verdict"]["reasons"]
+    data["verdict"]["reasons"] = [r for r in reasons if r["kind"] != "effects"]
     older = FidelityCard.from_dict(data)
     assert older.r2_mixed is None
-    assert not older.is_worse_mixed
-    assert replace(older, r2_mixed=card.r2_mixed).is_worse_mixed
+    assert older.verdict.effects is None

@@ -317,6 +317,7 @@ def test_rows_outside_the_calibrated_range_warn_once():
 # --- the network -----------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.MixedRowsWarning")
 def test_with_the_model_the_sum_is_the_output_of_the_network(make_network):
     network = make_network(0, (4, 6, 3), "relu")
     rng = np.random.default_rng(0)

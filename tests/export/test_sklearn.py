@@ -154,6 +154,8 @@ TRUSTED = [
     "nn2poly.verdicts.Distance",
     "nn2poly.verdicts.Held",
     "nn2poly.verdicts.HeldColumn",
+    "nn2poly.verdicts.Labels",
+    "nn2poly.verdicts.Effects",
     "nn2poly.verdicts.Closer",
     "nn2poly.verdicts.Smaller",
     "nn2poly.verdicts.ClassDistance",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -59,7 +60,7 @@ def comparable(
         fits = network.n_features == inputs.n_features
         if fits and hasattr(type(X), "__getitem__") and len(X):
             _check(network, model, X, after, output, parts)
-        return network
+        return _linked(network, outputs).without_common()
     if after is not None:
         raise InvalidInputError("A function has no steps.", where="after", found=repr(after))
     X = next(even_choice(X, ROWS))
@@ -70,6 +71,12 @@ def comparable(
     count = outputs.count if pair else answer.shape[1]
     known = outputs if count == outputs.count else Outputs.of(None, count)
     return Oracle(function, form_like(X, inputs), inputs, known, gives_probabilities=chances)
+
+
+def _linked(network: Network, outputs: Outputs) -> Network:
+    """Give a network of logits the outputs of its formula, which knows that they are scores."""
+    plain = network.link == "identity" and network.n_outputs == outputs.count
+    return replace(network, outputs=outputs) if plain and outputs.link == "softmax" else network
 
 
 def _read(

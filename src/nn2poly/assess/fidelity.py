@@ -14,7 +14,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.assess.compared import comparable
 from nn2poly.assess.guarantee import guarantee
 from nn2poly.assess.interval import r2_interval
-from nn2poly.assess.label_agreement import measure_labels, read_labels
+from nn2poly.assess.label_agreement import measure_labels, read_labels, worst_label
 from nn2poly.assess.mixed_columns import mix_columns
 from nn2poly.assess.regions import worst_regions
 from nn2poly.assess.tails import find_tail, worst_rows
@@ -117,7 +117,7 @@ def fidelity(
     model
         Anything that `read_network` reads (what is read is compared with the model itself first);
         or any function from rows as ``X`` has them to outputs. It is also asked for at most 1,000
-        rows whose columns are mixed.
+        rows with shuffled columns.
     poly
         Its polynomial, explicit or in factored form.
     X
@@ -273,8 +273,9 @@ def make_card(
     """
     rows = JudgingRows.of(X) if rows is None else rows
     weights = rows.weights
-    truth = _columns(network.predict(X))
-    by_order = poly.outputs_by_order(X) if by_order is None else by_order
+    judged = network.outputs.without_common
+    truth = judged(_columns(network.predict(X)))
+    by_order = [judged(raw) for raw in (by_order or poly.outputs_by_order(X))]
     error = truth - by_order[-1]
     per_output = {
         name: _output(truth[:, k], error[:, k], rows) for k, name in enumerate(poly.output_names)
@@ -308,7 +309,7 @@ def make_card(
         r2_without_worst=trimmed,
         probability_within=within,
         target_r2=target_r2,
-        labels=measure_labels(network.outputs, truth, by_order[-1], labels),
+        labels=measure_labels(network.outputs, truth, by_order[-1], labels, weights=weights),
         r2_interval=r2_interval(
             truth, error, weights, rows.keys, folded=n_folds > 0, outputs=outputs
         ),
@@ -320,8 +321,15 @@ def make_card(
     if tail is not None:
         tail = replace(tail, held=poly.inputs.are_bounded)
     held, entering = _held(poly, X), poly.inputs.transforms
-    judged = _judged_as(poly.outputs, truth, by_order[-1], weights)
-    said = verdict(card, tail=tail, held=held, fitted=fitted, entering=entering, judged=judged)
+    said = verdict(
+        card,
+        tail=tail,
+        held=held,
+        fitted=fitted,
+        entering=entering,
+        judged=_judged_as(poly.outputs, truth, by_order[-1], weights),
+        labels=worst_label(network.outputs, truth, by_order[-1], weights),
+    )
     return replace(card, verdict=replace(said, source=_source(network)))
 
 
@@ -343,11 +351,13 @@ def _judged_as(
 
 
 def _mixed_r2(network: Model, poly: Approximation, rows: JudgingRows) -> float | None:
-    """R² on rows whose columns are mixed; None of few rows, and of one column, which cannot be."""
+    """R² on rows with shuffled columns; None of few rows, and of one column, which cannot be."""
     if len(rows.X) < MIN_JUDGED or len(poly.inputs.columns) < 2:
         return None
     mixed = mix_columns(rows.X, rows.weights, poly.inputs)
-    r2 = mean_r2(_columns(network.predict(mixed)), poly.outputs_by_order(mixed)[-1])
+    judged = network.outputs.without_common
+    truth, guess = _columns(network.predict(mixed)), poly.outputs_by_order(mixed)[-1]
+    r2 = mean_r2(judged(truth), judged(guess))
     return None if np.isnan(r2) else r2
 
 

@@ -1,4 +1,4 @@
-"""Rows whose columns are mixed: where Shapley values, partial dependence, H and Sobol' look."""
+"""Rows with shuffled columns: where Shapley values, partial dependence, H and Sobol' look."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from nn2poly.arrays import FloatArray
 from nn2poly.inputs import Inputs
 from nn2poly.sampling import hashed, row_keys
 
-# So many mixed rows at most: one more forward pass that nobody notices. R² of .8 on 1,000 rows
-# is known to about ±.03, and what is said of it begins at a loss of .1.
+# So many of them at most: one more forward pass that nobody notices. R² of .8 on 1,000 rows is
+# known to about ±.03.
 MIXED_ROWS = 1_000
 
 
 def mix_columns(X: FloatArray, weights: FloatArray, inputs: Inputs) -> FloatArray:
-    """Take every column of each row from another row, held within the bounds of the formula.
+    """Take every column of each row from another row.
 
+    Values beyond the bounds of a formula stay: there its effects are flat, the network's are not.
     The levels of a factor stay together. The draw goes by what the rows hold, so that neither
     their order nor copies of all of them change it; a row is drawn as often as it weighs.
 
@@ -49,4 +50,4 @@ def mix_columns(X: FloatArray, weights: FloatArray, inputs: Inputs) -> FloatArra
         # Rounding may leave the last sum below the last step.
         donors = order[np.minimum(np.searchsorted(reached, steps), len(X) - 1)]
         mixed[:, places] = X[np.ix_(donors, np.array(places))]
-    return inputs.clipped(mixed)
+    return mixed

@@ -7,21 +7,24 @@ from math import isnan
 
 from nn2poly.cards import FidelityCard
 from nn2poly.verdicts import (
+    GRADES,
     MIN_JUDGED,
     MIN_UNITS,
     ROUGH,
     ClassDistance,
     Distance,
+    Effects,
     Entering,
     Held,
     JudgedAs,
+    Labels,
     MissedTarget,
-    Mixed,
     Outside,
     Reason,
     Tail,
     Verdict,
     grade,
+    label_grade,
 )
 
 
@@ -33,6 +36,7 @@ def verdict(
     fitted: bool = False,
     entering: Mapping[str, str] | None = None,
     judged: JudgedAs | None = None,
+    labels: Labels | None = None,
 ) -> Verdict:
     """Say how far to trust the polynomial, and where not.
 
@@ -50,6 +54,8 @@ def verdict(
         The columns that do not enter as they are, each with what it enters as.
     judged
         The scale of the errors, where it is not the target's.
+    labels
+        How far labels agree, of a classifier.
 
     Examples
     --------
@@ -60,22 +66,35 @@ def verdict(
     Faithful (R2 0.995, 95 % interval 0.991 to 0.998): follows the network to within 4.3 % of its \
 range (15 % of its standard deviation) on 95 % of 40 rows.
     """
-    told = (*_missed(card),) if fitted else (*_reasons(card, tail),)
-    reasons: tuple[Reason, ...] = told if held is None else (*told, held)
-    if card.r2_mixed is not None and card.is_worse_mixed:
-        reasons += (Mixed(card.r2_mixed),)
-    if judged is not None:
-        reasons += (judged,)
-    if entering:
-        reasons += (Entering(tuple(entering.items())),)
-    order = len(card.per_order) - 1
     few = card.n_rows < MIN_JUDGED or (card.n_units or card.n_rows) < MIN_UNITS
     # Cards that were made by hand, or read from older files, have no interval.
     low = card.r2 if card.r2_interval is None else min(card.r2, card.r2_interval[0])
     found = "undecided" if isnan(card.r2) else grade(low, fitted=fitted, few=few)
+    reasons: list[Reason] = [*(_missed(card) if fitted else _reasons(card, tail))]
+    if labels is not None and _is_worse(label_grade(labels.kappa), found):
+        found = label_grade(labels.kappa)
+        reasons.append(labels)
+    if card.r2_mixed is not None and not few:
+        reasons.append(Effects(card.r2_mixed))
+    reasons += [reason for reason in (held, judged) if reason is not None]
+    if entering:
+        reasons.append(Entering(tuple(entering.items())))
     return Verdict(
-        found, card.r2, card.n_rows, fitted, order, reasons, "", card.r2_interval, card.n_folds
+        found,
+        card.r2,
+        card.n_rows,
+        fitted,
+        len(card.per_order) - 1,
+        tuple(reasons),
+        interval=card.r2_interval,
+        n_folds=card.n_folds,
     )
+
+
+def _is_worse(one: str, other: str) -> bool:
+    """Tell whether a grade is worse than another; neither is, where no rows were graded."""
+    graded = GRADES[: GRADES.index("not faithful") + 1]
+    return other in graded and graded.index(one) > graded.index(other)
 
 
 def _reasons(card: FidelityCard, tail: Tail | None) -> Iterator[Reason]:

@@ -70,7 +70,8 @@ def read_model(
         notice_raw(network, model, after, network.check_data(rows, where="data", allow_nan=True))
     if wanted and compared is not None:
         check_reading(network, compared, rows, output=output, parts=parts)
-    return _declared(network, link, classes)
+    # A common part of all classes would be fitted and judged, and no probability shows it.
+    return _declared(network, link, classes).without_common()
 
 
 def _after(model: Any, step: str) -> Any:

@@ -13,7 +13,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.explain.derivatives import Jump, check_size, slopes
 from nn2poly.explain.effort import check_effort
 from nn2poly.explain.rewriting import cofactors
-from nn2poly.explain.rows import checked_rows
+from nn2poly.explain.rows import checked_rows, warn_mixed
 from nn2poly.explain.separable import Separable
 from nn2poly.explain.separating import separable
 from nn2poly.explain.summaries import how_many, shown
@@ -149,6 +149,7 @@ def marginal_effects(
     (array([7.33333333, 8.        ]), ('slope', '0 → 1'))
     """
     rows = checked_rows(poly, X)
+    warn_mixed(poly)  # a slope moves one column alone, away from the others
     form = separable(poly)
     check_size(form, len(rows), "The array of marginal effects")
     kinds = ["slope"] * len(poly.feature_names)

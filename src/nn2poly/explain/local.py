@@ -125,7 +125,14 @@ def compare_local(
     network = read_network(model)
     check_pair(network, poly, "compare_local")
     names = poly.feature_names if network.feature_names is None else None
-    local = convert(model, order, around=x0, feature_names=names, output_names=poly.output_names)
+    local = convert(
+        model,
+        order,
+        around=x0,
+        link="softmax" if poly.outputs.link == "softmax" else None,
+        feature_names=names,
+        output_names=poly.output_names,
+    )
     part = _at(poly, local.center)
     check_features([part, local], ["poly", "the model"])
     if poly.inputs.transforms:

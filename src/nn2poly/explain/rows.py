@@ -14,6 +14,7 @@ from nn2poly.formula.protocol import Formula
 from nn2poly.inputs import outside_range, warn_outside
 from nn2poly.score_texts import r2_text
 from nn2poly.streams import dask_parts, is_dask, open_stream, read_evenly
+from nn2poly.verdicts import POOR
 
 
 def read_rows(poly: Formula, X: Any, where: str) -> FloatArray:
@@ -101,18 +102,15 @@ def warn_once(poly: Formula, *tables: FloatArray) -> None:
 
 
 def warn_mixed(poly: Formula) -> None:
-    """Warn where the card says that the formula is far off on rows whose columns are mixed."""
+    """Warn where the card grades effects as rough or worse."""
     # A `Separable`, which the functions take as well, has no card.
     card = getattr(poly, "card", None)
-    if card is None or not card.is_poor_mixed:
+    if card is None or card.verdict.effects not in POOR:
         return
     there, here = r2_text(card.r2_mixed), r2_text(card.r2)
-    found = f"further from the network (R2 {there}) than on rows as they are (R2 {here})"
-    if not card.is_worse_mixed:
-        found = f"far from the network (R2 {there}; on rows as they are {here})"
     warn_user(
-        f"This explanation looks at rows whose columns are mixed, where the formula is {found}: "
-        "it may tell of the formula alone. explain.ale and explain.cohort_shapley stay near the "
-        "rows.",
+        "This explanation moves columns apart from each other, and on rows with shuffled columns "
+        f"the formula is {card.verdict.effects} (R2 {there}; on rows as they are R2 {here}): it "
+        "may tell of the formula alone. explain.ale and explain.cohort_shapley stay near the rows.",
         MixedRowsWarning,
     )

@@ -307,6 +307,27 @@ class Network:
         outputs = self.outputs if output_names is None else self.outputs.renamed(output_names)
         return replace(self, inputs=inputs, outputs=outputs)
 
+    def without_common(self) -> Network:
+        """Give a network of the same probabilities: of a softmax, outputs that sum to 0.
+
+        Where the last layer has an activation, a linear layer follows it.
+
+        Examples
+        --------
+        >>> net = Network([Layer([[100.0, 102.0]])], link="softmax")
+        >>> net.without_common().predict([[1.0]])
+        array([[-1.,  1.]])
+        """
+        if self.link != "softmax":
+            return self
+        last = self.layers[-1]
+        if last.activation.name != "linear":
+            apart = np.eye(self.n_outputs) - 1.0 / self.n_outputs
+            return replace(self, layers=(*self.layers, Layer(apart)))
+        skips = {source: _apart(matrix) for source, matrix in last.skips.items()}
+        apart_layer = Layer(_apart(last.weights), _apart(last.bias), last.activation, skips)
+        return replace(self, layers=(*self.layers[:-1], apart_layer))
+
     def __repr__(self) -> str:
         chain = " → ".join(f"{layer.n_outputs} {layer.activation.name}" for layer in self.layers)
         link = "" if self.link == "identity" else f", link={self.link}"
@@ -330,6 +351,11 @@ def map_inputs(
         skips = {s: change(m) if s == 0 else m for s, m in layer.skips.items()}
         layers.append(Layer(main, bias, layer.activation, skips))
     return tuple(layers)
+
+
+def _apart(values: FloatArray) -> FloatArray:
+    """Subtract the mean over the outputs, the last axis."""
+    return np.asarray(values - values.mean(axis=-1, keepdims=True))
 
 
 def _coordinate(values: npt.ArrayLike, count: int, name: str) -> FloatArray:

@@ -134,7 +134,7 @@ class Oracle:
         elif self.link in TARGET_LINKS:
             answer = _linked(answer, self.link)
         if answer.shape[1] == self.n_outputs:
-            return answer
+            return self.outputs.without_common(answer)
         raise InvalidInputError(
             "The function gives another number of outputs than before.",
             expected=plural(self.n_outputs, "output"),
@@ -164,8 +164,7 @@ def before_link(answer: FloatArray, link: str) -> FloatArray:
     """
     p = np.clip(answer, NEAREST, 1.0 - NEAREST)
     if link == "softmax":
-        logs = np.log(p)
-        return np.asarray(logs - logs.mean(axis=1, keepdims=True))
+        return np.log(p)
     chosen = p[:, 1:] if is_pair(answer) else p
     return np.asarray(np.log(chosen) - np.log1p(-chosen))
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from nn2poly.plots.layout import ESCAPED, is_new
 from nn2poly.plots.style import GREY, NOTE_SIZE
-from nn2poly.score_texts import r2_text
+from nn2poly.score_texts import r2_text, rounded_down
+from nn2poly.verdicts import GRADES, Labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,10 +37,13 @@ def warning_text(formulas: Sequence[Any]) -> str:
     told = [card.verdict for card in cards if card.verdict.grade in WARNED]
     if not told:
         return ""
-    worst = min(told, key=lambda verdict: verdict.r2)
-    r2 = r2_text(worst.r2).replace("-", "−")
+    worst = min(told, key=lambda verdict: (-GRADES.index(verdict.grade), verdict.r2))
+    labels = worst.reason(Labels)
+    score = f"R² {r2_text(worst.r2)}"
+    if labels is not None:
+        score = f"Cohen's kappa {rounded_down(labels.kappa, 2)}"
     which = f", the worst of {len(formulas)}" if len(formulas) > 1 else ""
-    return f"{worst.grade.capitalize()} (R² {r2}{which}): {WARNED[worst.grade]}."
+    return f"{worst.grade.capitalize()} ({score.replace('-', '−')}{which}): {WARNED[worst.grade]}."
 
 
 def warn_below(axes: Sequence[Axes], *formulas: Any) -> None:

@@ -106,7 +106,7 @@ def potentials(
     """
     if isinstance(model, PolynomialNetwork):
         converted, model = _from_converted(model), model.network
-    network, series = read_network(model), None
+    network, series = read_network(model).without_common(), None
     if converted is None:
         sample = X if around is None and method in ("auto", "calibrated") else None
         converted = polynomial_network(

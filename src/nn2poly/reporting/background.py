@@ -107,7 +107,7 @@ def limits(poly: Explicit, card: FidelityCard | None, has_network: bool) -> tupl
         found.append("No network was given: nothing on this page was measured on these rows.")
     if card is not None and card.r2_mixed is not None:
         found.append(
-            "Effects, importance and interactions average over rows whose inputs are mixed, "
+            "Effects, importance and interactions average over rows with shuffled columns, "
             f"combinations that may not exist among them; there R² is {r2_text(card.r2_mixed)}."
         )
     if len(poly.regions) > 1:

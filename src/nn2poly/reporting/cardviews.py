@@ -36,10 +36,14 @@ _EXPLAINED = {
 # What a grade allows, as docs/fidelity.md has it; the verdict says itself what to do with others.
 _ALLOWS = {
     "faithful": "Faithful means that the formula may speak for the network.",
-    "useful": "Useful means that main effects and directions can be read off the formula; check "
-    "single predictions with the network.",
+    "useful": "Useful means that most predictions are close; check single ones with the network.",
     "rough": "Rough means a first impression: regions, more terms or a higher order may come "
     "closer to the network.",
+}
+# The same of effects.
+_SHOWS = {
+    "faithful": "Importance, effects and directions may be read as the network's.",
+    "useful": "Main effects and directions may be read as the network's; small ones may differ.",
 }
 # Heads in the words of the page: units beside what they divide, and no second kind of region.
 _HEADS = {"/ sd": "RMSE / sd", "/ IQR": "95 % / IQR", "region": "where"}
@@ -84,7 +88,8 @@ def _view(heading: str, source: str, card: FidelityCard, link: str) -> CardView:
         first, scale = tables[0], f"{term_scale(link)}, the scale on which terms add up"
         meaning = f"Errors are in {scale}: {scale_meaning(link)}."
         tables[0] = replace(first, note="\n".join(filter(None, [meaning, first.note])))
-    meaning = _ALLOWS.get(card.verdict.grade, "")
+    told = (_ALLOWS.get(card.verdict.grade, ""), _SHOWS.get(card.verdict.effects or "", ""))
+    meaning = " ".join(filter(None, told))
     return CardView(
         heading, source, verdict, meaning, " ".join(care), promise(card, link), tuple(tables)
     )
