@@ -31,7 +31,6 @@ from nn2poly.reporting.cardviews import (
     figures,
     numbered_as_given,
     promise,
-    quality_figures,
 )
 from nn2poly.reporting.columntexts import by_column, entering_text
 from nn2poly.reporting.contents import Contents, FlipView, WorstRow
@@ -58,6 +57,7 @@ from nn2poly.reporting.formulas import (
     formula_views,
     top_terms,
 )
+from nn2poly.reporting.headline import faith_badge, leading, quality_badge, responsible_text
 from nn2poly.reporting.insights import (
     confusion_table,
     findings_views,
@@ -99,7 +99,8 @@ def collect(
     """
     _check_size(poly)
     measured = _measure(poly, model, read_rows(X, y, poly), X, after)
-    rows, card = measured.rows, measured.card or poly.card
+    rows, card = measured.rows, leading(measured.card, poly.card)
+    cards = card_views(measured.card, poly.card, poly.link)
     told = by_column(poly, rows.X)
     sample = thin(rows.X, int(np.clip(MOST_VALUES // poly.n_terms, MIN_ROWS_TOLD, MAX_ROWS)))
     moves = column_moves(told, sample)
@@ -129,8 +130,15 @@ def collect(
         output_prefix=output_prefix(poly.outputs),
         link=poly.link,
         several_labels=poly.link == "sigmoid" and poly.n_outputs > 1,
-        quality=quality_figures(card, typical_errors(rows.y, poly, measured.outputs)),
-        figures=figures(card, poly.n_terms, len(poly.regions)),
+        quality=quality_badge(
+            measured.card,
+            typical_errors(rows.y, poly, measured.outputs),
+            has_response=rows.y is not None,
+        ),
+        faith=faith_badge(measured.card, poly.card, figures(card, poly.n_terms, len(poly.regions))),
+        responsible=responsible_text(measured),
+        # Both cards are there where the second can lead.
+        lead=None if card is None else cards[0 if card is not poly.card else -1],
         promise=promise(card, poly.link),
         findings=findings_views(told, sample, moves, pairs),
         importance=importance_table(told, moves),
@@ -141,7 +149,7 @@ def collect(
         provenance=provenance(poly, model, measured, parts["facts"]),
         column_names=tuple(column.name for column in told.inputs.columns),
         shown_names=poly.outputs.names_on(shown_scale(poly.outputs)),
-        cards=card_views(measured.card, poly.card, poly.link),
+        cards=cards,
         feature_names=poly.feature_names,
         output_names=poly.output_names,
         worst=worst,
