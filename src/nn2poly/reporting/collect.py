@@ -122,6 +122,7 @@ def collect(
         version=version("nn2poly"),
         n_rows=len(rows.X),
         n_dropped=rows.n_given - len(rows.X),
+        n_filled=int(rows.filled.any(axis=1).sum()),
         n_sample=len(sample),
         n_terms=poly.n_terms,
         has_network=measured.truth is not None,

@@ -154,6 +154,7 @@ class Contents:
     version: str
     n_rows: int
     n_dropped: int
+    n_filled: int
     n_sample: int
     n_terms: int
     has_network: bool

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.formula.region_tree import level_names
 from nn2poly.inputs import Inputs
+from nn2poly.reporting.columntexts import told_levels
+from nn2poly.reporting.missing_cells import other_level
 
 # Bars of the density behind a slider; how far it reaches beyond the range, in parts of it (taste).
 BINS = 24
@@ -56,7 +57,8 @@ def _choice(inputs: Inputs, number: int, X: FloatArray) -> dict[str, Any]:
         "kind": "switch" if column.kind == "binary" else "levels",
         "name": column.name,
         "features": places,
-        "levels": list(level_names(inputs, number)),
+        "levels": told_levels(inputs, number),
+        "other": other_level(column),
         "low": low[places].tolist(),
         "high": high[places].tolist(),
         "shares": (high == X)[:, places].mean(axis=0).tolist(),
