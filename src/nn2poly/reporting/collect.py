@@ -34,7 +34,7 @@ from nn2poly.reporting.cardviews import (
 )
 from nn2poly.reporting.columntexts import by_column, entering_text
 from nn2poly.reporting.contents import Contents, FlipView, WorstRow
-from nn2poly.reporting.controls import controls
+from nn2poly.reporting.controls import controls, starting_place
 from nn2poly.reporting.describe import (
     Rows,
     describe_columns,
@@ -289,8 +289,10 @@ def _payload(
     inputs = detect_indicators(told.inputs, rows.X)
     low = rows.X.min(axis=0) if poly.low is None else poly.low
     high = rows.X.max(axis=0) if poly.high is None else poly.high
-    carried = _carried(rows, poly, [*worst, *(flip.row for flip in flips)])
-    truth, typical = measured.truth, typical_row(rows.X, inputs)
+    within = _within(poly, measured)
+    start = int(rows.index[starting_place(inputs, rows.X, _closeness(poly, measured, within))])
+    carried = _carried(rows, poly, [*worst, *(flip.row for flip in flips), start])
+    truth = measured.truth
     scale = shown_scale(poly.outputs)
     pair = (
         [] if truth is None else [poly.outputs.on_scale(y, scale) for y in (truth, measured.guess)]
@@ -299,10 +301,10 @@ def _payload(
         "controls": controls(rows.X, inputs, low, high, order),
         "low": packed(low),
         "high": packed(high),
-        "typical": packed(typical),
-        "typicalNetwork": _asked(measured, typical),
+        "typical": packed(typical_row(rows.X, inputs)),
+        "start": start,
         "near": _near(inputs, rows.X, carried),
-        "within": _within(poly, measured),
+        "within": within,
         "rows": {
             "index": rows.index[carried].tolist(),
             "X": packed(rows.X[carried]),
@@ -315,11 +317,6 @@ def _payload(
         "views": scatter_views(*pair, whole=poly.outputs.is_classifier) if pair else [],
         "worst": worst,
     }
-
-
-def _asked(measured: Measured, row: FloatArray) -> str | None:
-    """Give the raw outputs of the network at a raw row (p,), if there is a network."""
-    return None if measured.network is None else packed(measured.network.predict(row[None]))
 
 
 def _near(inputs: Inputs, X: FloatArray, carried: IntArray) -> dict[str, Any] | None:
@@ -339,6 +336,19 @@ def _within(poly: Explicit, measured: Measured) -> list[list[float]] | None:
     rows = [part if len(part) >= MIN_ROWS else size for part in parts]
     # JSON has no infinite number: a target behind a link may be one.
     return [np.nan_to_num(np.quantile(part, 0.95, axis=0)).tolist() for part in rows]
+
+
+def _closeness(
+    poly: Explicit, measured: Measured, within: list[list[float]] | None
+) -> FloatArray | None:
+    """Give the largest error of each row (n,), in parts of what 95 % of its region stay within."""
+    if measured.truth is None or within is None:
+        return None
+    size = np.abs(scaled_errors(poly.outputs, measured.truth, measured.guess))
+    bound = np.array(within)[region_of(poly.tree, poly.inputs, measured.rows.X)]
+    parts = np.divide(size, bound, out=np.zeros_like(size), where=bound > 0.0)
+    worst: FloatArray = np.nan_to_num(parts.max(axis=1), nan=np.inf)
+    return worst
 
 
 def _r2(card: FidelityCard | None) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
+from nn2poly.assess.neighbours import distance_scale
 from nn2poly.inputs import Inputs
 from nn2poly.reporting.columntexts import told_levels
 from nn2poly.reporting.missing_cells import other_level
@@ -47,6 +48,30 @@ def controls(
             made.append(_choice(inputs, number, X))
             done.update(inputs.places[number])
     return made
+
+
+def starting_place(inputs: Inputs, X: FloatArray, errors: FloatArray | None) -> int:
+    """Choose the row that the panel starts on: in the middle, with a typical error at most.
+
+    It is nearest to the medians, and to the most frequent levels, of the half of the rows (n, p)
+    with the smallest errors (n,); of all rows where these are not known.
+
+    Examples
+    --------
+    >>> X = np.array([[2000.0], [2006.0], [2007.0], [2018.0]])
+    >>> years = Inputs.of(["year"])
+    >>> starting_place(years, X, None), starting_place(years, X, np.array([0.1, 3.0, 4.0, 0.2]))
+    (1, 0)
+    """
+    middle = np.median(X, axis=0)
+    for places in inputs.indicators():
+        mine = list(places)
+        levels, counts = np.unique(X[:, mine], axis=0, return_counts=True)
+        middle[mine] = levels[counts.argmax()]
+    distance = (((X - middle) / distance_scale(inputs, X)) ** 2).sum(axis=1)
+    if errors is not None:
+        distance = np.where(errors <= np.median(errors), distance, np.inf)
+    return int(distance.argmin())
 
 
 def _choice(inputs: Inputs, number: int, X: FloatArray) -> dict[str, Any]:
