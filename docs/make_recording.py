@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 import sys
 from io import BytesIO
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,11 +18,12 @@ from playwright.sync_api import sync_playwright
 
 OUT = Path(__file__).parent / "images" / "what-if.gif"
 # Columns that are moved one after the other, and where to: shares of the way along their slider.
-JOURNEY = {"bmi": (0.5, 0.9, 0.6), "blood pressure": (0.5, 0.85), "HDL": (0.5, 0.15)}
+JOURNEY = {"bmi": (0.9, 0.6), "blood pressure": (0.85,), "HDL": (0.15,)}
 STEPS, MILLISECONDS, REST = 6, 90, 900
 VIEW = {"width": 1000, "height": 760}
 WIDTH, COLOURS = 680, 64
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+SHARE = "slider => (slider.value - slider.min) / (slider.max - slider.min)"
 MOVE = """(slider, share) => {
   slider.value = Number(slider.min) + share * (slider.max - slider.min);
   slider.dispatchEvent(new Event("input", {bubbles: true}));
@@ -56,7 +56,8 @@ def record(page: Any) -> list[tuple[Image.Image, int]]:
     frames = [(picture(page), REST)]
     for column, stops in JOURNEY.items():
         slider = page.get_by_label(f"{column}, slider", exact=True)
-        for begin, end in pairwise(stops):
+        for end in stops:
+            begin = slider.evaluate(SHARE)
             for step in range(1, STEPS + 1):
                 slider.evaluate(MOVE, begin + (end - begin) * step / STEPS)
                 page.wait_for_timeout(100)

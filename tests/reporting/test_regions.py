@@ -106,7 +106,7 @@ def test_a_region_without_rows_says_so_and_the_report_is_made(rentals, tmp_path)
 
 def test_the_figures_count_the_regions_and_the_facts_name_them(rentals):
     found = contents(rentals)
-    assert [(f.label, f.value) for f in found.figures] == [("terms in 4 regions", "112")]
+    assert [(f.label, f.value) for f in found.faith.figures] == [("terms in 4 regions", "112")]
     assert "4 regions" in found.facts
 
 

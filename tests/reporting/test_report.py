@@ -100,7 +100,7 @@ def test_without_a_network_the_card_is_that_of_the_conversion(network, X):
     assert not found.has_network
     assert found.worst == ()
     assert [view.heading for view in found.cards] == ["The formula's own card"]
-    assert found.figures == figures(poly.card, poly.n_terms)
+    assert found.faith.figures == figures(poly.card, poly.n_terms)
 
 
 def test_without_a_network_and_a_card_the_page_says_that_nothing_is_known(poly, X, tmp_path):
@@ -256,8 +256,8 @@ def test_what_errors_stay_within_is_rounded_up_as_in_the_verdict(make_network, X
     layers = make_network(3, (3, 4, 1), spread=1.5).layers
     classifier = n2p.Network(layers, link="sigmoid")
     found = contents(n2p.convert(classifier, 1, data=X), classifier, X)
-    (figure,) = (f for f in found.figures if "in probability" in f.label)
-    assert f"within {figure.value[1:]} of the network's" in found.cards[0].verdict
+    (figure,) = (f for f in found.faith.figures if "in probability" in f.label)
+    assert f"within {figure.value[1:]} of the network's" in found.lead.verdict
 
 
 def test_one_row_outside_is_spoken_of_as_one_and_in_a_line_of_its_own(classifier, X, tmp_path):

@@ -61,8 +61,8 @@ def nearness(inputs: Inputs, X: FloatArray, kept: IntArray) -> Nearness | None:
 
 def distance_scale(inputs: Inputs, X: FloatArray) -> FloatArray:
     """Give what counts as a distance of one in each feature: array (p,)."""
-    spread = X.std(axis=0)
-    scale = np.where(spread > 0.0, spread, 1.0)
+    # The deviation of a constant may be what rounding leaves of it: nothing would be near then.
+    scale = np.where(np.ptp(X, axis=0) > 0.0, X.std(axis=0), 1.0)
     low, high = inputs.ends()
     for places in inputs.indicators():
         mine = list(places)

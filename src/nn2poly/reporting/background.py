@@ -125,7 +125,7 @@ def limits(poly: Explicit, card: FidelityCard | None, has_network: bool) -> tupl
             "to judge."
         )
     found.append(
-        "Rows with a missing value are left out. Intervals and the promise hold for new rows from "
-        "the same source; they say nothing of another one."
+        "Rows with a missing value that nothing fills in are left out. Intervals and the promise "
+        "hold for new rows from the same source; they say nothing of another one."
     )
     return tuple(found)

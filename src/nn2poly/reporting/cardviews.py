@@ -10,11 +10,12 @@ import numpy.typing as npt
 from nn2poly.arguments import plural
 from nn2poly.cards import FidelityCard
 from nn2poly.reporting.contents import CardView, Figure
-from nn2poly.reporting.numerals import bound, number, prose, r_squared
+from nn2poly.reporting.numerals import bound, number, prose
 from nn2poly.reporting.payload import are_numbers, scale_meaning, term_scale
 from nn2poly.score_texts import agreement_text
 from nn2poly.tables import Table
 from nn2poly.verdict_texts import verdict_sentences
+from nn2poly.verdicts import Observed
 
 # Shares of the error below this are rounding (digits of a double, and some).
 NO_SHARE = 1e-9
@@ -82,7 +83,9 @@ def card_views(
 
 
 def _view(heading: str, source: str, card: FidelityCard, link: str) -> CardView:
-    verdict, *care = verdict_sentences(card.verdict, r2="R²")
+    """Lay out one card; what was observed is told of the network, not in its verdict."""
+    reasons = tuple(r for r in card.verdict.reasons if not isinstance(r, Observed))
+    verdict, *care = verdict_sentences(replace(card.verdict, reasons=reasons), r2="R²")
     tables = [_explained(table) for table in card.tables()]
     if card.agreement is not None:
         first, scale = tables[0], f"{term_scale(link)}, the scale on which terms add up"
@@ -145,45 +148,8 @@ def _settled(value: object) -> object:
     return 0.0 if isinstance(value, float) and abs(value) < NO_SHARE else value
 
 
-def quality_figures(
-    card: FidelityCard | None, spread: tuple[float, float, float] | None
-) -> tuple[Figure, ...]:
-    """Pick the numbers that tell how good the network is against what was observed.
-
-    Parameters
-    ----------
-    spread
-        Of a single number: root mean squared errors of the network, of the formula, and of the
-        mean alone; None when unknown.
-    """
-    if card is None or card.observed is None:
-        return ()
-    seen = card.observed
-    if seen.measure == "R2":
-        made = [
-            Figure("R² of the network against the response", r_squared(seen.network)),
-            Figure("R² of the formula against the response", r_squared(seen.formula)),
-        ]
-        if spread is None:
-            return (*made, Figure("R² of the mean alone", "0"))
-        network, formula, mean = (number(value, 3) for value in spread)
-        label = f"typical error of the network; {formula} of the formula, {mean} of the mean alone"
-        return (*made, Figure(label, network))
-    made = [
-        Figure("of labels right: the network", agreement_text(seen.network)),
-        Figure("of labels right: the formula", agreement_text(seen.formula)),
-    ]
-    if card.labels is not None and card.labels.network is not None:
-        counts = card.labels.network.confusion
-        largest = max(map(sum, counts)) / sum(map(sum, counts))
-        made.append(Figure("the most frequent label alone", agreement_text(largest)))
-        if card.labels.network.auc is not None:
-            made.append(Figure("AUC of the network", number(card.labels.network.auc, 3)))
-    return tuple(made)
-
-
 def figures(card: FidelityCard | None, n_terms: int, n_regions: int = 1) -> tuple[Figure, ...]:
-    """Pick the numbers that tell how faithful the formula is.
+    """Pick the numbers that tell how faithful the formula is, beside R².
 
     Examples
     --------
@@ -194,15 +160,14 @@ def figures(card: FidelityCard | None, n_terms: int, n_regions: int = 1) -> tupl
     size = Figure(f"terms{where}", number(n_terms))
     if card is None:
         return (size,)
-    made = [Figure("R² against the network", r_squared(card.r2))]
+    made: list[Figure] = []
     if card.agreement is not None:
         made.append(Figure("of labels agree", agreement_text(card.agreement)))
         within = card.probability_within
         made += [] if within is None else [_within_figure(within)]
     elif error := _largest_error(card):
         made.append(error)
-    rows = "held-out rows" if card.held_out else "rows compared"
-    return (*made, Figure(rows, number(card.n_rows)), size)
+    return (*made, size)
 
 
 def _within_figure(within: float) -> Figure:

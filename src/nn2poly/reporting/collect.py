@@ -31,11 +31,10 @@ from nn2poly.reporting.cardviews import (
     figures,
     numbered_as_given,
     promise,
-    quality_figures,
 )
 from nn2poly.reporting.columntexts import by_column, entering_text
 from nn2poly.reporting.contents import Contents, FlipView, WorstRow
-from nn2poly.reporting.controls import controls
+from nn2poly.reporting.controls import controls, starting_place
 from nn2poly.reporting.describe import (
     Rows,
     describe_columns,
@@ -58,6 +57,7 @@ from nn2poly.reporting.formulas import (
     formula_views,
     top_terms,
 )
+from nn2poly.reporting.headline import faith_badge, leading, quality_badge, responsible_text
 from nn2poly.reporting.insights import (
     confusion_table,
     findings_views,
@@ -99,7 +99,8 @@ def collect(
     """
     _check_size(poly)
     measured = _measure(poly, model, read_rows(X, y, poly), X, after)
-    rows, card = measured.rows, measured.card or poly.card
+    rows, card = measured.rows, leading(measured.card, poly.card)
+    cards = card_views(measured.card, poly.card, poly.link)
     told = by_column(poly, rows.X)
     sample = thin(rows.X, int(np.clip(MOST_VALUES // poly.n_terms, MIN_ROWS_TOLD, MAX_ROWS)))
     moves = column_moves(told, sample)
@@ -121,6 +122,7 @@ def collect(
         version=version("nn2poly"),
         n_rows=len(rows.X),
         n_dropped=rows.n_given - len(rows.X),
+        n_filled=int(rows.filled.any(axis=1).sum()),
         n_sample=len(sample),
         n_terms=poly.n_terms,
         has_network=measured.truth is not None,
@@ -129,8 +131,15 @@ def collect(
         output_prefix=output_prefix(poly.outputs),
         link=poly.link,
         several_labels=poly.link == "sigmoid" and poly.n_outputs > 1,
-        quality=quality_figures(card, typical_errors(rows.y, poly, measured.outputs)),
-        figures=figures(card, poly.n_terms, len(poly.regions)),
+        quality=quality_badge(
+            measured.card,
+            typical_errors(rows.y, poly, measured.outputs),
+            has_response=rows.y is not None,
+        ),
+        faith=faith_badge(measured.card, poly.card, figures(card, poly.n_terms, len(poly.regions))),
+        responsible=responsible_text(measured),
+        # Both cards are there where the second can lead.
+        lead=None if card is None else cards[0 if card is not poly.card else -1],
         promise=promise(card, poly.link),
         findings=findings_views(told, sample, moves, pairs),
         importance=importance_table(told, moves),
@@ -141,7 +150,7 @@ def collect(
         provenance=provenance(poly, model, measured, parts["facts"]),
         column_names=tuple(column.name for column in told.inputs.columns),
         shown_names=poly.outputs.names_on(shown_scale(poly.outputs)),
-        cards=card_views(measured.card, poly.card, poly.link),
+        cards=cards,
         feature_names=poly.feature_names,
         output_names=poly.output_names,
         worst=worst,
@@ -280,8 +289,10 @@ def _payload(
     inputs = detect_indicators(told.inputs, rows.X)
     low = rows.X.min(axis=0) if poly.low is None else poly.low
     high = rows.X.max(axis=0) if poly.high is None else poly.high
-    carried = _carried(rows, poly, [*worst, *(flip.row for flip in flips)])
-    truth, typical = measured.truth, typical_row(rows.X, inputs)
+    within = _within(poly, measured)
+    start = int(rows.index[starting_place(inputs, rows.X, _closeness(poly, measured, within))])
+    carried = _carried(rows, poly, [*worst, *(flip.row for flip in flips), start])
+    truth = measured.truth
     scale = shown_scale(poly.outputs)
     pair = (
         [] if truth is None else [poly.outputs.on_scale(y, scale) for y in (truth, measured.guess)]
@@ -290,10 +301,10 @@ def _payload(
         "controls": controls(rows.X, inputs, low, high, order),
         "low": packed(low),
         "high": packed(high),
-        "typical": packed(typical),
-        "typicalNetwork": _asked(measured, typical),
+        "typical": packed(typical_row(rows.X, inputs)),
+        "start": start,
         "near": _near(inputs, rows.X, carried),
-        "within": _within(poly, measured),
+        "within": within,
         "rows": {
             "index": rows.index[carried].tolist(),
             "X": packed(rows.X[carried]),
@@ -306,11 +317,6 @@ def _payload(
         "views": scatter_views(*pair, whole=poly.outputs.is_classifier) if pair else [],
         "worst": worst,
     }
-
-
-def _asked(measured: Measured, row: FloatArray) -> str | None:
-    """Give the raw outputs of the network at a raw row (p,), if there is a network."""
-    return None if measured.network is None else packed(measured.network.predict(row[None]))
 
 
 def _near(inputs: Inputs, X: FloatArray, carried: IntArray) -> dict[str, Any] | None:
@@ -330,6 +336,19 @@ def _within(poly: Explicit, measured: Measured) -> list[list[float]] | None:
     rows = [part if len(part) >= MIN_ROWS else size for part in parts]
     # JSON has no infinite number: a target behind a link may be one.
     return [np.nan_to_num(np.quantile(part, 0.95, axis=0)).tolist() for part in rows]
+
+
+def _closeness(
+    poly: Explicit, measured: Measured, within: list[list[float]] | None
+) -> FloatArray | None:
+    """Give the largest error of each row (n,), in parts of what 95 % of its region stay within."""
+    if measured.truth is None or within is None:
+        return None
+    size = np.abs(scaled_errors(poly.outputs, measured.truth, measured.guess))
+    bound = np.array(within)[region_of(poly.tree, poly.inputs, measured.rows.X)]
+    parts = np.divide(size, bound, out=np.zeros_like(size), where=bound > 0.0)
+    worst: FloatArray = np.nan_to_num(parts.max(axis=1), nan=np.inf)
+    return worst
 
 
 def _r2(card: FidelityCard | None) -> list[str]:

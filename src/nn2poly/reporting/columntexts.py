@@ -14,6 +14,10 @@ from nn2poly.formula.region_tree import level_names
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Identity
 from nn2poly.inputs.indicators import detect_indicators
+from nn2poly.reporting.missing_cells import other_level
+
+# How encoders spell the level of missing values.
+NO_VALUE = ("nan", "None", "<NA>", "NaT")
 
 
 def by_column(poly: Explicit, X: FloatArray) -> Explicit:
@@ -57,6 +61,25 @@ def entering_text(inputs: Inputs) -> str:
     )
 
 
+def told_levels(inputs: Inputs, number: int) -> list[str]:
+    """Name the levels of a column, in words those of missing values and of unknown ones.
+
+    Examples
+    --------
+    >>> from nn2poly.inputs import Column
+    >>> known = Column.factor("city", ["a", "(unseen)"])
+    >>> told_levels(Inputs((replace(known, rest=1, members=(("a",), ())),)), 0)
+    ['a', 'any other value']
+    """
+    names, column = list(level_names(inputs, number)), inputs.columns[number]
+    if column.hole is not None and column.hole.fill in NO_VALUE:
+        names = ["missing" if name == column.hole.fill else name for name in names]
+    other = other_level(column)
+    if other is not None:
+        names[other] = "any other value"
+    return names
+
+
 def column_value(inputs: Inputs, number: int, x: FloatArray) -> object:
     """Give what a raw row (p,) holds in a column: a number, or the name of a level.
 
@@ -72,4 +95,4 @@ def column_value(inputs: Inputs, number: int, x: FloatArray) -> object:
     if column.kind != "factor":
         return float(x[places[0]])
     on = np.flatnonzero(x[places] == inputs.ends()[1][places])
-    return level_names(inputs, number)[int(on[0])] if len(on) else "none"
+    return told_levels(inputs, number)[int(on[0])] if len(on) else "none"

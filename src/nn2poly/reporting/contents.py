@@ -19,6 +19,21 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Badge:
+    """One of the two answers at the top: a question, a few words, and the numbers behind them.
+
+    ``poor`` marks an answer that warns; ``figures`` are large numbers below the table.
+    """
+
+    question: str
+    answer: str
+    poor: bool = False
+    note: str = ""
+    table: Table | None = None
+    figures: tuple[Figure, ...] = ()
+
+
+@dataclass(frozen=True)
 class FlipView:
     """A row, what the formula says of it, and the smallest changes that would flip that.
 
@@ -139,6 +154,7 @@ class Contents:
     version: str
     n_rows: int
     n_dropped: int
+    n_filled: int
     n_sample: int
     n_terms: int
     has_network: bool
@@ -147,8 +163,10 @@ class Contents:
     output_prefix: str
     link: str
     several_labels: bool
-    quality: tuple[Figure, ...]
-    figures: tuple[Figure, ...]
+    quality: Badge
+    faith: Badge
+    responsible: str
+    lead: CardView | None
     promise: str
     findings: tuple[tuple[str, ...], ...]
     importance: Table

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.formula.region_tree import level_names
+from nn2poly.assess.neighbours import distance_scale
 from nn2poly.inputs import Inputs
+from nn2poly.reporting.columntexts import told_levels
+from nn2poly.reporting.missing_cells import other_level
 
 # Bars of the density behind a slider; how far it reaches beyond the range, in parts of it (taste).
 BINS = 24
@@ -48,6 +50,30 @@ def controls(
     return made
 
 
+def starting_place(inputs: Inputs, X: FloatArray, errors: FloatArray | None) -> int:
+    """Choose the row that the panel starts on: in the middle, with a typical error at most.
+
+    It is nearest to the medians, and to the most frequent levels, of the half of the rows (n, p)
+    with the smallest errors (n,); of all rows where these are not known.
+
+    Examples
+    --------
+    >>> X = np.array([[2000.0], [2006.0], [2007.0], [2018.0]])
+    >>> years = Inputs.of(["year"])
+    >>> starting_place(years, X, None), starting_place(years, X, np.array([0.1, 3.0, 4.0, 0.2]))
+    (1, 0)
+    """
+    middle = np.median(X, axis=0)
+    for places in inputs.indicators():
+        mine = list(places)
+        levels, counts = np.unique(X[:, mine], axis=0, return_counts=True)
+        middle[mine] = levels[counts.argmax()]
+    distance = (((X - middle) / distance_scale(inputs, X)) ** 2).sum(axis=1)
+    if errors is not None:
+        distance = np.where(errors <= np.median(errors), distance, np.inf)
+    return int(distance.argmin())
+
+
 def _choice(inputs: Inputs, number: int, X: FloatArray) -> dict[str, Any]:
     """Describe a switch, with the names of its two values, or a chooser of levels."""
     column, places = inputs.columns[number], list(inputs.places[number])
@@ -56,7 +82,8 @@ def _choice(inputs: Inputs, number: int, X: FloatArray) -> dict[str, Any]:
         "kind": "switch" if column.kind == "binary" else "levels",
         "name": column.name,
         "features": places,
-        "levels": list(level_names(inputs, number)),
+        "levels": told_levels(inputs, number),
+        "other": other_level(column),
         "low": low[places].tolist(),
         "high": high[places].tolist(),
         "shares": (high == X)[:, places].mean(axis=0).tolist(),

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import interval_text
-from nn2poly.arrays import FloatArray
+from nn2poly.arguments import interval_text, plural
+from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import (
@@ -21,6 +21,7 @@ from nn2poly.inputs import (
     level_text,
     share_beyond,
 )
+from nn2poly.reporting.missing_cells import missing_cells, other_level, treatments
 from nn2poly.reporting.numerals import percent
 from nn2poly.tables import Table
 
@@ -30,7 +31,7 @@ MAX_CLASSES, MAX_LISTED = 20, 8
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows without a missing value.
+    """Rows without a missing value, once the model has filled in what it fills in.
 
     Parameters
     ----------
@@ -40,21 +41,31 @@ class Rows:
         Array (n,) or (n, k) of anything, or None.
     index
         Array (n,): their numbers in the data that were given.
-    missing
-        Array (p,): how many values of each column were missing in the data that were given.
-    n_given
-        Rows that were given.
+    absent
+        Array (n_given, p): where the data that were given have no value.
+    treatments
+        For each feature what becomes of the missing values of its column; "" where there are none.
     """
 
     X: FloatArray
     y: npt.NDArray[Any] | None
     index: npt.NDArray[np.intp]
-    missing: npt.NDArray[np.intp]
-    n_given: int
+    absent: BoolArray
+    treatments: tuple[str, ...]
+
+    @property
+    def n_given(self) -> int:
+        """Rows that were given."""
+        return len(self.absent)
+
+    @property
+    def filled(self) -> BoolArray:
+        """Array (n, p): the values of these rows that the data do not have."""
+        return self.absent[self.index]
 
 
 def read_rows(X: Any, y: Any, poly: Explicit) -> Rows:
-    """Check the data and leave out rows with a missing input.
+    """Check the data and leave out rows with a missing input that nothing fills in.
 
     Raises
     ------
@@ -66,14 +77,14 @@ def read_rows(X: Any, y: Any, poly: Explicit) -> Rows:
     >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[1.0], [2.0]], 1, ["a"])
     >>> rows = read_rows([[1.0], [np.nan], [3.0]], [10, 20, 30], poly)
-    >>> rows.index, rows.y
-    (array([0, 2]), array([10, 30]))
+    >>> rows.index, rows.y, rows.treatments
+    (array([0, 2]), array([10, 30]), ('rows left out',))
     """
     matrix = poly.inputs.read(X, allow_nan=True)
-    absent = np.isnan(matrix)
+    absent = missing_cells(X, poly.inputs, matrix)
     index = np.flatnonzero(complete_rows(matrix, "X"))
     response = None if y is None else _read_response(y, len(matrix))[index]
-    return Rows(matrix[index], response, index, absent.sum(axis=0), len(matrix))
+    return Rows(matrix[index], response, index, absent, treatments(poly.inputs, matrix, absent))
 
 
 def _read_response(y: Any, n_rows: int) -> npt.NDArray[Any]:
@@ -91,31 +102,37 @@ def _read_response(y: Any, n_rows: int) -> npt.NDArray[Any]:
 
 
 def describe_columns(rows: Rows, shown: Explicit) -> Table:
-    """Describe every column: type, range, mean, deviation, missing and distinct values.
+    """Describe every column as it was given: type, range, mean, deviation, missing and distinct.
 
-    Where the polynomial holds inputs at bounds, also these, and the share of rows beyond. A factor
-    is one line; its levels are told with their shares.
+    Where the polynomial holds inputs at bounds, also these, and the share of rows beyond; where
+    values are missing, also what becomes of them. A factor is one line; its levels are told with
+    their shares.
 
     Examples
     --------
     >>> from nn2poly import Polynomial
     >>> X = np.array([[0.0], [1.0]])
-    >>> rows = Rows(X, None, np.arange(2), np.zeros(1, int), 2)
+    >>> rows = Rows(X, None, np.arange(2), np.zeros((2, 1), bool), ("",))
     >>> describe_columns(rows, Polynomial([[1.0], [2.0]], 1, ["a"])).rows
     (('a', 'two values', 0.0, 0.5, 0.5, 1.0, 0, 2, 0.0, 1.0),)
     """
     inputs = shown.inputs
     bounds = _bounds(inputs, rows.X)
+    has_holes = any(rows.treatments)
+    missing, filled = rows.absent.sum(axis=0).tolist(), rows.filled
     lines = []
     for column, places in zip(inputs.columns, inputs.places, strict=True):
+        j = places[0]
+        unit: tuple[object, ...] = (float(shown.center[j]), float(shown.scale[j]), *bounds[j])
         if column.width > 1:
             blank = (None, None, *("n/a" for _ in bounds[0]))
-            lines.append((*_factor(column, list(places), rows), *blank))
-            continue
-        (j,) = places
-        unit = (float(shown.center[j]), float(shown.scale[j]))
-        lines.append((column.name, *_column(rows.X[:, j], int(rows.missing[j])), *unit, *bounds[j]))
-    head = (*_HEAD, "centre", "scale", *(_HELD if inputs.are_bounded else ()))
+            told = _factor(column, rows.X[:, list(places)] > 0.5, filled[:, j], missing[j])
+            line = (column.name, *told, *blank)
+        else:
+            line = (column.name, *_column(rows.X[~filled[:, j], j], missing[j]), *unit)
+        lines.append((*line, *[rows.treatments[j]] * has_holes))
+    held = _HELD if inputs.are_bounded else ()
+    head = (*_HEAD, "centre", "scale", *held, *["missing values"] * has_holes)
     return Table("", head, tuple(lines))
 
 
@@ -123,19 +140,33 @@ def describe_columns(rows: Rows, shown: Explicit) -> Table:
 MAX_LEVELS = 3
 
 
-def _factor(column: Column, places: list[int], rows: Rows) -> tuple[object, ...]:
-    """Describe a factor: how many levels, and the most frequent with their shares."""
-    share = (rows.X[:, places] > 0.5).mean(axis=0)
-    order = np.argsort(-share, kind="stable")[:MAX_LEVELS]
-    usual = ", ".join(
-        f"{column.levels[k] or '(empty)'}\u00a0({100 * share[k]:.3g}\u00a0%)"
-        for k in order
-        if share[k] > 0
-    )
-    distinct, blank = int((share > 0).sum()), (None,) * 4
-    here = f", {distinct} of them here" if distinct < len(places) else ""
-    kind = f"{len(places)} levels{here}: {usual}{', …' if distinct > MAX_LEVELS else ''}"
-    return (column.name, kind, *blank, int(rows.missing[places[0]]), distinct)
+def _factor(column: Column, on: BoolArray, filled: BoolArray, missing: int) -> tuple[object, ...]:
+    """Describe a factor: how many levels, and the most frequent with their shares.
+
+    The level of values that the model does not know is none, and nor is one of missing values.
+
+    Parameters
+    ----------
+    on
+        Array (n, n_levels): the level of each row.
+    filled
+        Array (n,): the rows that have none of their own.
+    """
+    other, share = other_level(column), on[~filled].sum(axis=0) / max(1, int((~filled).sum()))
+    fill = None if column.hole is None else column.hole.fill
+    alone = [level == fill and not share[k] for k, level in enumerate(column.levels)]
+    names = [level or "(empty)" for level in column.levels]
+    count = len(names) - sum(alone) - (other is not None)
+    if other is not None:
+        names[other] = "other values"
+    usual = [k for k in np.argsort(-share, kind="stable").tolist() if share[k] > 0]
+    listed = [f"{names[k]}\u00a0({100 * share[k]:.3g}\u00a0%)" for k in usual[:MAX_LEVELS]]
+    strange = other in usual
+    seen = len(usual) - strange
+    kind = f"{plural(count, 'level')}{' and other values' * strange}"
+    kind += f", {seen} of them here" * (seen < count and not strange)
+    shown = f": {', '.join(listed)}" * bool(listed) + ", …" * (len(usual) > MAX_LEVELS)
+    return (f"{kind}{shown}", *(None,) * 4, missing, len(usual))
 
 
 _HELD = ("held within",)
@@ -162,13 +193,16 @@ _HEAD = ("column", "type", "min", "mean", "sd", "max", "missing", "distinct")
 
 
 def _column(values: FloatArray, missing: int) -> tuple[object, ...]:
+    if not len(values):
+        return ("empty", *(None,) * 4, missing, 0)
     distinct = len(np.unique(values))
     kind = {1: "constant", 2: "two values"}.get(distinct)
     kind = kind or ("whole numbers" if np.all(values == np.round(values)) else "real numbers")
     # The mean of symmetric values is 0, not what rounding leaves of it.
     size = max(abs(float(values.min())), abs(float(values.max())))
     mean = float(values.mean())
-    summary = (values.min(), mean if abs(mean) > 1e-14 * size else 0.0, values.std(), values.max())
+    mean = mean if abs(mean) > 1e-14 * size else 0.0
+    summary = (values.min(), mean, values.std() if distinct > 1 else 0.0, values.max())
     return (kind, *map(float, summary), missing, distinct)
 
 

@@ -63,7 +63,7 @@ def worst_rows(poly: Explicit, measured: Measured) -> tuple[WorstRow, ...]:
             share=float(share[i, output[i]]),
             chosen=choice,
             response=_spelt(rows.y, int(i)),
-            values=tuple(column_value(poly.inputs, c, rows.X[i]) for c in _columns(poly)),
+            values=tuple(_value(poly, c, rows, i) for c in _columns(poly)),
             outside=_outside(poly, rows.X[i]),
             region=region,
         )
@@ -82,6 +82,12 @@ def _shares(poly: Explicit, truth: FloatArray, guess: FloatArray) -> FloatArray:
 
 def _columns(poly: Explicit) -> range:
     return range(len(poly.inputs.columns))
+
+
+def _value(poly: Explicit, number: int, rows: Rows, i: int) -> object:
+    """Give what a row holds in a column; what the model filled in is missing."""
+    is_filled = rows.absent[rows.index[i], list(poly.inputs.places[number])].any()
+    return "missing" if is_filled else column_value(poly.inputs, number, rows.X[i])
 
 
 def _outside(poly: Explicit, x: FloatArray) -> tuple[bool, ...]:

@@ -41,6 +41,8 @@ def formula_views(
     for k, name in enumerate(poly.output_names):
         size = np.where(constant, np.inf, ranking.sizes[:, k])
         places = np.argsort(-size, kind="stable")[: shown + 1].tolist()
+        if ranking.sizes[:, k].any():  # a single row ranks nothing
+            places = [i for i in places if size[i] > 0.0]
         terms = tuple(
             _formula_term(poly.terms[i], float(poly.coefficients[i, k]), poly.inputs.entry_names)
             for i in places

@@ -123,6 +123,17 @@ def r_squared(value: float | None) -> str:
     return "1" if down == 1 else f"{down:.{digits}f}"
 
 
+def interval(ends: tuple[float, float] | None) -> str:
+    """Write the ends of an interval of R², the lower rounded down as every R² is.
+
+    Examples
+    --------
+    >>> interval((0.889, 0.99946)), interval(None)
+    ('0.889 to 0.9994', 'n/a')
+    """
+    return "n/a" if ends is None else f"{r_squared(ends[0])} to {r_squared(ends[1])}"
+
+
 def percent(share: float) -> str:
     r"""Write a share as a percentage; what is not 0 or 1 is not said to be.
 

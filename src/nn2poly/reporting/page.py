@@ -42,7 +42,7 @@ def report(
         none at hand; fidelity is then that of ``poly.card``, measured at conversion.
     X
         Array or data frame (n, p) in raw units, best rows that the conversion did not see. Rows
-        with a missing value are left out, and counted on the page.
+        with a missing value that the model does not fill in are left out; the page counts them.
     y
         Array (n,) or (n, n_outputs): the response, or the labels of a classifier.
     path

@@ -100,7 +100,8 @@ const effects = (() => {
     // A level that no row has says nothing of these rows.
     const all = control.levels.map((level, i) => ({ level, y: averages[i], share: control.shares[i] }));
     const bars = all.filter((bar) => bar.share > 0);
-    const left = all.length - bars.length;
+    // Nor is the one of values that the model does not know a level that a reader could miss.
+    const left = all.filter((bar, i) => bar.share === 0 && i !== control.other).length;
     bars.sort((a, b) => a.y - b.y);
     const at = bars.map((_, i) => i);
     const share = (bar) => `${formatted(100 * bar.share, 2)} %`;

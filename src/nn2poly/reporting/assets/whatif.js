@@ -5,7 +5,6 @@
   const BARS = 10;
   const low = doubles(data.low);
   const high = doubles(data.high);
-  const typical = doubles(data.typical);
   const reach = data.near && doubles(data.near.scale);
   let frame = null;
   let start = null; // what was predicted where the reader began, and the network's own answer there
@@ -96,14 +95,27 @@
     if (held.length) box.textContent += ` ${held.slice(0, 3).join(", ")}${held.length > 3 ? `, ${held.length - 3} more too` : ""}: beyond that the formula stays the same.`;
   }
 
+  // What 95 % of the rows around x stay within, where that was measured.
+  const withinAt = (x) => data.within && data.within[polynomial.regionOf(x)][state.output];
+  const sized = (error, digits) => (polynomial.isProbability ? `${bounded(100 * error, digits)} points` : bounded(error, digits + 1));
+
   // The change since the start, and what the network itself says there.
   function showStart(raw) {
     const [before, now] = [start.raw, raw].map((values) => polynomial.scaled(values)[state.output]);
     const moved = start.x.some((value, j) => value !== state.x[j]);
     byId("since").textContent = moved ? `${shownChange(now - before)} since the start (${shownText(before).replace(" %", "\u00a0%")}).` : "";
-    const own = start.network && polynomial.scaled(start.network)[state.output];
-    const label = start.network && polynomial.label(start.network);
-    byId("network-says").textContent = start.network ? `The network itself says ${shownText(own)}${label === null ? "" : `, label ${label},`} ${moved ? "at the start" : "here"}.` : "";
+    const box = byId("network-says");
+    box.textContent = "";
+    box.classList.remove("beyond");
+    if (!start.network) return;
+    const own = polynomial.scaled(start.network)[state.output];
+    const [label, ours] = [start.network, start.raw].map(polynomial.label);
+    box.textContent = `The network itself says ${shownText(own)}${label === null ? "" : `, label ${label},`} ${moved ? "at the start" : "here"}.`;
+    const [gap, within] = [Math.abs(own - before), withinAt(start.x)];
+    const far = within !== null && gap > within * (1 + 1e-9);
+    if (far) box.textContent += ` They differ by ${sized(gap, 2)}, more than the ±\u00a0${sized(within, 2)} that 95\u00a0% of rows${polynomial.rules ? " of this region" : ""} stay within.`;
+    if (label !== ours) box.textContent += ` The formula gives another label, ${ours}.`;
+    box.classList.toggle("beyond", far || label !== ours);
   }
 
   // The row that travels with the page and is nearest, in standard deviations and changed levels.
@@ -131,9 +143,8 @@
     box.textContent = far
       ? `No row is near this combination: the nearest, row ${rows.index[place]}, is ${size} away (in standard deviations and changed levels), while ${usual}. Nothing was measured here.`
       : `${near}${distance < 1e-9 ? "" : ` (in standard deviations and changed levels; ${usual})`}.`;
-    const within = data.within && data.within[polynomial.regionOf(state.x)][state.output];
     const sure = data.within && !far && !byId("range").classList.contains("beyond");
-    byId("prediction-within").textContent = sure ? `± ${polynomial.isProbability ? `${bounded(100 * within, 2)} points` : bounded(within, 3)}` : "";
+    byId("prediction-within").textContent = sure ? `± ${sized(withinAt(state.x), 2)}` : "";
     byId("prediction-within").title = `95 % of the rows${polynomial.rules ? " of this region" : ""} are as close to the network`;
   }
 
@@ -206,13 +217,11 @@
     };
   });
 
-  const loadTypical = () => load(typical, data.typicalNetwork && doubles(data.typicalNetwork));
-
-  // Presets: typical, the worst rows, or any row that travels with the page.
+  // Presets: a row in the middle, the worst rows, or any row that travels with the page.
   const preset = byId("preset");
   const field = byId("preset-row");
   const note = byId("preset-note");
-  preset.append(element("option", { value: "typical" }, data.controls.every(({ kind }) => kind === "number") ? "means" : "means, most frequent levels"));
+  preset.append(element("option", { value: "typical" }, `a typical row, no. ${data.start}`));
   data.worst.forEach((row, i) => preset.append(element("option", { value: row }, `row ${row}, ${i ? `no. ${i + 1} of the worst` : "the worst"}`)));
   (data.polynomial.middles || []).forEach((row, k) => {
     if (row) preset.append(element("option", { value: `region-${k}` }, `the middle of region ${k}`));
@@ -232,12 +241,14 @@
     field.value = row;
     preset.value = data.worst.includes(row) ? String(row) : "";
   }
+  function loadTypical() {
+    loadRow(data.start);
+    preset.value = "typical";
+  }
   preset.addEventListener("change", () => {
     note.textContent = "";
-    if (preset.value === "typical") {
-      field.value = "";
-      loadTypical();
-    } else if (preset.value.startsWith("region-")) {
+    if (preset.value === "typical") loadTypical();
+    else if (preset.value.startsWith("region-")) {
       field.value = "";
       const [row, network] = data.polynomial.middles[Number(preset.value.slice(7))].map((part) => part && doubles(part));
       load(row, network);
