@@ -224,6 +224,13 @@ def test_curves_at_other_points_or_of_other_features_are_refused():
             explain.ensemble([curve, make(poly, X, 1, grid=[0.0, 1.0])])
 
 
+def test_of_one_row_the_table_shows_the_sign_of_the_mean():
+    poly = n2p.Polynomial.from_terms(["a", "b"], [1.0, -5.0], ["a", "b"])
+    found = explain.ensemble([explain.shapley(poly, [[1.0, 1.0]], [[0.0, 0.0]])] * 2)
+    assert [row[:2] for row in found.table()] == [("b", -5.0), ("a", 1.0)]
+    assert found.table().columns[1] == "value"
+
+
 def test_the_table_of_interactions_names_the_subsets():
     X = np.random.default_rng(0).normal(size=(4, 3))
     found = explain.ensemble([explain.interactions(random_poly(s), X, X) for s in range(3)])
