@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,6 +18,8 @@ __all__ = ["Table", "format_cell", "numeric_columns"]
 # Characters of a cell, so that a name does not fill the line (taste).
 _LONGEST = 60
 _GAP = "  "
+# Letters, digits and signs that join no numbers, such as the = between a factor and its level.
+_PLAIN_NAME = re.compile(r"[^\W\d][\w.=:#$%&@?']*")
 # Of the largest number of a column: what rounding leaves of a zero, some units of the last place.
 ROUNDING = 1e-15
 
@@ -240,6 +243,23 @@ def one_line(text: str) -> str:
     'a b'
     """
     return printable(text).replace("\n", " ")
+
+
+def quoted(name: str) -> str:
+    """Put a name that could be read as an expression in quotes.
+
+    Examples
+    --------
+    >>> [quoted(name) for name in ("bmi", "part=noon", "a^2", "a b", "1")]
+    ['bmi', 'part=noon', '"a^2"', '"a b"', '"1"']
+    """
+    return name if _PLAIN_NAME.fullmatch(name) else in_quotes(name)
+
+
+def in_quotes(name: str) -> str:
+    """Put a name in quotes, those that it holds doubled."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def _format_text(text: str) -> str:

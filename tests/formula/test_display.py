@@ -10,6 +10,8 @@ import pytest
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.formula.display import facts, formula, units
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import Column, Coordinate, Inputs
+from nn2poly.inputs.functions import Log
 
 
 def ramp(p, order, k=1, **options):
@@ -57,8 +59,33 @@ def test_a_long_formula_counts_the_terms_that_it_leaves_out():
     assert len(text.split(" + ")) == 7 + 1
 
 
-def test_a_feature_called_1_is_not_taken_for_the_intercept():
-    assert formula(Polynomial([[5.0], [2.0]], 1, ["1"])) == "y = 5 + 2 1"
+@pytest.mark.parametrize(
+    "name", ["1", "a^2", "a b", "a · b", "a-b", "2a", "log(a)", "a*b", "x[0]", 'a"', "a ", "+"]
+)
+def test_names_that_could_be_read_as_an_expression_are_quoted(name):
+    poly = Polynomial([[5.0], [2.0], [0.0], [0.0], [0.0], [3.0]], 2, ["a", name])
+    written = '"' + name.replace('"', '""') + '"'
+    last = f"0 {written} + 0 a^2 + 0 a · {written}"
+    assert formula(poly) == f"y = 5 + 3 {written}^2 + 2 a + {last}"
+    shown = [row[0] for row in poly.top(5)]
+    assert shown == [f"{written}^2", "a", written, "a^2", f"a · {written}"]
+    assert [poly.coefficient(term) for term in shown[:3]] == [3.0, 2.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["bmi", "s5", "größe", "part=noon", "sex=1", "a_b", "a.b", "日本"])
+def test_plain_names_are_not_quoted(name):
+    assert formula(Polynomial([[5.0], [2.0]], 1, [name])) == f"y = 5 + 2 {name}"
+
+
+def test_a_function_of_a_quoted_name_is_not_the_name_of_a_function():
+    columns = (
+        Column("a b", coordinates=(Coordinate(function=Log()),)),
+        Column("log(a b)"),
+    )
+    poly = Polynomial([[5.0], [2.0], [3.0]], 1, inputs=Inputs(columns))
+    assert formula(poly) == 'y = 5 + 3 "log(a b)" + 2 log("a b")'
+    assert poly.coefficient('log("a b")') == 2.0
+    assert poly.coefficient('"log(a b)"') == 3.0
 
 
 def test_a_polynomial_without_an_intercept_shows_none():
@@ -114,7 +141,7 @@ def test_markup_in_names_shows_as_text():
     reader = Reader(poly._repr_html_())
     assert "script" not in reader.tags
     assert any(text.startswith(f"{evil}y = 1") for text in reader.texts)
-    assert f"{evil}^2" in reader.texts
+    assert f'"{evil}"^2' in reader.texts
 
 
 def test_markup_in_class_and_output_names_of_several_outputs_shows_as_text():

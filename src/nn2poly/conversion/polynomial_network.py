@@ -303,7 +303,7 @@ class PolynomialNetwork:
         return ranked_table(
             Graded(self.network.n_features, self.max_order),
             found,
-            self.feature_names,
+            self.network.inputs.written_names,
             self.output_names,
             title=f"{len(found[0])} largest of {what}",
             note=f"coefficients per {'raw unit' if raw else 'scaled unit, (x - center) / scale'}",

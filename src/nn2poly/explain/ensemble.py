@@ -120,7 +120,7 @@ class Ensemble:
         more = () if chance is None else (chance[:, column],)
         rows = tuple(
             (
-                term_name(terms[i], poly.inputs.entry_names),
+                term_name(terms[i], poly.inputs.written_names),
                 len(terms[i]),
                 *(float(a[i]) for a in (mean, std, low, high, stable, *more)),
             )

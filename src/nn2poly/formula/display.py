@@ -68,7 +68,7 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     for place, value in zip(places.tolist(), values, strict=True):
         term = poly.terms[place]
         sign = "-" if value < 0 else "+"
-        name = f" {term_name(term, poly.inputs.entry_names)}" if term else ""
+        name = f" {term_name(term, poly.inputs.written_names)}" if term else ""
         parts.append(f"{sign} {abs(value):.4g}{name}")
     text = " ".join(parts).removeprefix("+ ") or "0"
     rest = poly.n_terms - len(places)
@@ -86,7 +86,7 @@ def ranked(poly: Polynomial, places: IntArray) -> Table:
     found = ranking.ranked_table(
         poly.terms,
         (places, poly.coefficients[places]),
-        poly.inputs.entry_names,
+        poly.inputs.written_names,
         poly.output_names,
         title=f"{len(places)} largest of {poly.n_terms:,} terms",
         note=units(poly),
