@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, overload
 
+import numpy as np
+
 from nn2poly.errors import InvalidInputError, require
 
 __all__ = ["Table", "format_cell", "numeric_columns"]
@@ -260,6 +262,24 @@ def in_quotes(name: str) -> str:
     """Put a name in quotes, those that it holds doubled."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
+
+
+def short_number(value: float, error: float) -> str:
+    """Write a number with as few digits as keep it within an error; 0 for a millionth of it.
+
+    Examples
+    --------
+    >>> short_number(6.5, 0.0), short_number(2.0132345678, 0.01), short_number(1350000000.5, 0.0)
+    ('6.5', '2.01', '1350000000')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    allowed = error if error > 0.0 else 1e-6 * abs(value)
+    rounded = (float(f"{value:.{digits}g}") for digits in range(1, 18))
+    found = next((number for number in rounded if abs(number - value) <= allowed), value)
+    if found == 0.0 or 1e-4 <= abs(found) < 1e15:
+        return np.format_float_positional(found + 0.0, trim="-")
+    return f"{found:g}"
 
 
 def _format_text(text: str) -> str:

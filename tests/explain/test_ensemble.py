@@ -125,6 +125,15 @@ def test_the_table_starts_with_the_intercept_and_sorts_by_size():
     assert sizes == sorted(sizes, reverse=True)
 
 
+def test_the_table_says_in_which_units_the_coefficients_are():
+    units = {"center": [0.0, 20.0], "scale": [1.0, 2.0]}
+    poly = n2p.Polynomial([[1.0], [2.0], [9.0]], 1, ["a", "b"], **units)
+    members = explain.ensemble([poly, poly], center=poly.center, scale=poly.scale)
+    first, last = members.table(1).note.splitlines()
+    assert first == "coefficients per scaled unit; .mean.rebase() gives raw units"
+    assert last == "b stands for (b - 20) / 2"
+
+
 def test_large_ensembles_stay_small():
     found = explain.ensemble([random_poly(s, 54, 3, 7) for s in range(3)])
     assert found.coefficients.shape == (3, 29_260, 7)

@@ -54,9 +54,7 @@ def over_rows(values: FloatArray) -> FloatArray:
     >>> over_rows(np.array([[3.0, -1.0]]))
     array([ 3., -1.])
     """
-    if len(values) == 1:
-        return values[0]
-    result: FloatArray = (values**2).mean(axis=0) ** 0.5
+    result: FloatArray = values[0] if len(values) == 1 else (values**2).mean(axis=0) ** 0.5
     return result
 
 

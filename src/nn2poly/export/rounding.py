@@ -39,7 +39,8 @@ def _reach_and_spread(region: Region, column: int) -> tuple[FloatArray, float]:
     if ends is None:
         return np.ones(poly.n_terms), float(np.abs(values[moving]).max(initial=0.0))
     reach = term_values(poly.terms, np.abs(ends).max(axis=0)[None])[0]
-    points = np.random.default_rng(0).uniform(*ends, size=(POINTS, poly.n_features))
+    share = np.random.default_rng(0).random((POINTS, poly.n_features))
+    points = ends[0] + share * (ends[1] - ends[0])
     spread = float(evaluate(poly.terms, values, points).std())
     if poly.deviations is not None:
         spread = min(spread, float(np.linalg.norm(poly.deviations[:, column])))

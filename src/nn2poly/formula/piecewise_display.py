@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from nn2poly.arguments import plural
-from nn2poly.formula import display
+from nn2poly.formula import display, ranking
 from nn2poly.formula.borders import side_text
+from nn2poly.formula.legend import legend
 from nn2poly.formula.protocol import Region
 from nn2poly.formula.region_tree import Leaf, Tree
+from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import Inputs
 from nn2poly.tables import Table, one_line
 
@@ -23,8 +26,18 @@ def top(regions: Sequence[Region], n: int, output: int | str | None) -> Table:
     tables = [(region, region.polynomial.top(n, output)) for region in regions]
     first = tables[0][1]
     rows = tuple((region.number, *row) for region, table in tables for row in table.rows)
+    note = "\n".join(filter(None, (first.note.partition("\n")[0], _top_legend(regions, n, output))))
     title = f"{n} largest terms of each of {plural(len(regions), 'region')}"
-    return Table(title, ("region", *first.columns), rows, note=first.note)
+    return Table(title, ("region", *first.columns), rows, note=note)
+
+
+def _top_legend(regions: Sequence[Region], n: int, output: int | str | None) -> str:
+    """Say what the names in the terms of `top` stand for."""
+    first = regions[0].polynomial
+    column = None if output is None else output_index(output, first.output_names)
+    polys = [region.polynomial for region in regions]
+    chosen = [ranking.terms_at(p.terms, ranking.top_places(p, n, column)) for p in polys]
+    return legend(first.inputs, chain.from_iterable(chosen))
 
 
 def all_terms(regions: Sequence[Region]) -> Table:
@@ -59,10 +72,11 @@ def facts(formula: PiecewisePolynomial) -> str:
 
 def text(formula: PiecewisePolynomial) -> str:
     """Give the `repr`: facts, then every region with its rule and its formulas."""
-    lines = [f"PiecewisePolynomial({facts(formula)}; {display.units(formula.polynomials[0])})"]
+    lines = [f"PiecewisePolynomial({facts(formula)})"]
     for region in formula.regions:
         lines.append(f"  region {region.number}: {_described(region)}")
         lines += [f"    {line}" for line in _formulas(region)]
+    lines += [f"  {line}" for line in _endings(formula)]
     return "\n".join(map(one_line, lines))
 
 
@@ -83,10 +97,18 @@ def _formulas(region: Region) -> list[str]:
     return [*lines, f"… {more} more outputs"] if more > 0 else lines
 
 
+def _endings(formula: PiecewisePolynomial) -> list[str]:
+    polys = formula.polynomials
+    terms = [term for poly in polys for term in display.shown_terms(poly)]
+    cut = any(map(display.is_cut, polys))
+    return display.endings(formula.inputs, terms, formula.n_terms, cut=cut)
+
+
 def html(formula: PiecewisePolynomial) -> str:
     """Give the notebook view: facts, the tree, and each formula, all escaped."""
     head = f"<p><strong>PiecewisePolynomial</strong>: {escape(facts(formula))}</p>"
     regions = "".join(_html_region(region) for region in formula.regions)
+    regions += "".join(f"<p>{escape(line)}</p>" for line in _endings(formula))
     return f"<div>{head}<ul>{_html_tree(formula.tree, formula.inputs)}</ul>{regions}</div>"
 
 

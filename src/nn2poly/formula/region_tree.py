@@ -19,6 +19,7 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs
 from nn2poly.plain import plain_count, plain_list, plain_number, plain_object
+from nn2poly.tables import short_number
 
 # A threshold is rounded in words by at most this share of the range of its column.
 WORD_ERROR = 1e-4
@@ -276,7 +277,11 @@ def level_names(inputs: Inputs, column: int) -> tuple[str, ...]:
         return tuple(level or "(empty)" for level in found.levels)
     (place,) = inputs.places[column]
     low, high = (float(end[place]) for end in inputs.ends())
-    return ("no", "yes") if (low, high) == (0.0, 1.0) else (_short(low, 0.0), _short(high, 0.0))
+    return (
+        ("no", "yes")
+        if (low, high) == (0.0, 1.0)
+        else (short_number(low, 0.0), short_number(high, 0.0))
+    )
 
 
 def _levels_text(levels: tuple[int, ...], names: tuple[str, ...]) -> str:
@@ -291,25 +296,7 @@ def threshold_text(value: float, inputs: Inputs, column: int) -> str:
     """Write a threshold as short as it stays the same to the eye, given the column's range."""
     ranges = inputs.columns[column].ranges
     width = 0.0 if ranges is None else ranges[0][1] - ranges[0][0]
-    return _short(value, WORD_ERROR * width)
-
-
-def _short(value: float, error: float) -> str:
-    """Write a number with as few digits as keep it within an error; 0 for a millionth of it.
-
-    Examples
-    --------
-    >>> _short(6.5, 0.0), _short(2.0132345678, 0.01), _short(1350000000.5, 0.0)
-    ('6.5', '2.01', '1350000000')
-    """
-    if not isfinite(value):
-        return str(value)
-    allowed = error if error > 0.0 else 1e-6 * abs(value)
-    rounded = (float(f"{value:.{digits}g}") for digits in range(1, 18))
-    found = next((number for number in rounded if abs(number - value) <= allowed), value)
-    if found == 0.0 or 1e-4 <= abs(found) < 1e15:
-        return np.format_float_positional(found + 0.0, trim="-")
-    return f"{found:g}"
+    return short_number(value, WORD_ERROR * width)
 
 
 # ---- checks and files ----
