@@ -11,7 +11,9 @@ import pytest
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.formula.display import facts, formula
 from nn2poly.formula.legend import units
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.region_tree import Leaf, Split
 from nn2poly.inputs import Column, Coordinate, Inputs
 from nn2poly.inputs.functions import Log
 
@@ -140,6 +142,39 @@ def test_a_formula_in_scaled_units_says_what_each_name_stands_for():
     assert around in repr(BMI.rebase(center=BMI.center))
     assert "stands for" not in repr(BMI.rebase())
     assert "stands for" not in BMI.rebase()._repr_html_()
+
+
+KINDS = Inputs((Column.factor("kind", ["a", "b", "c", "d"]), Column("size")))
+
+
+def of_kinds(*names):
+    return Polynomial.from_terms(names, range(1, 1 + len(names)), KINDS.feature_names, inputs=KINDS)
+
+
+def test_levels_without_a_term_are_named_as_what_the_others_are_compared_with():
+    line = "levels are compared with kind = a"
+    poly = of_kinds("1", "kind=b", "kind=c", "kind=d", "size")
+    assert repr(poly).splitlines()[-1] == f"  {line}"
+    assert poly.top(5).note.splitlines()[-1] == line
+    assert line in Reader(poly._repr_html_()).texts
+    assert "kind = (a or c)" in repr(of_kinds("1", "kind=b", "kind=d"))
+    # No level is shown by itself, or each has a number of its own.
+    assert "compared" not in repr(of_kinds("1", "size", "size · kind=b"))
+    assert "compared" not in repr(of_kinds("1", "kind=a", "kind=b", "kind=c", "kind=d"))
+    assert "compared" not in poly.top(1).note
+
+
+def test_levels_that_a_region_rules_out_are_not_what_others_are_compared_with():
+    inner = Split(0, levels=(1,), left=Leaf(0), right=Leaf(1))
+    tree = Split(0, levels=(0, 1, 2), left=inner, right=Leaf(2))
+    parts = (of_kinds("1", "size"), of_kinds("1", "kind=c"), of_kinds("1"))
+    formula = PiecewisePolynomial(tree, parts)
+    assert [region.rule for region in formula.regions][1] == "kind is (a or c)"
+    lines = repr(formula).splitlines()
+    assert lines[lines.index("    y = 1 + 2 kind=c") + 1] == "    levels are compared with kind = a"
+    assert repr(formula).count("compared") == 1
+    assert "levels are compared with kind = a" in formula._repr_html_()
+    assert "region 1: levels are compared with kind = a" in formula.top(3).note
 
 
 def test_only_names_that_are_shown_are_explained():

@@ -126,7 +126,7 @@ def test_regions_say_their_rule_their_rows_and_their_fidelity():
     regions = rentals().regions
     assert [region.rule for region in regions] == [
         "working day is yes and hour ≥ 6.5",
-        "working day is no and weather is rain or snow",
+        "working day is no and weather is (rain or snow)",
         "working day is yes and hour < 6.5",
         "working day is no and weather is clear",
     ]
@@ -177,7 +177,7 @@ def test_it_shows_its_regions_and_formulas():
     assert first.startswith(
         "PiecewisePolynomial(5 features, 4 regions, order 2, 84 terms, 1 output"
     )
-    assert "  region 1: working day is no and weather is rain or snow (20 % of the rows)" in lines
+    assert "  region 1: working day is no and weather is (rain or snow) (20 % of the rows)" in lines
     assert "  region 0: working day is yes and hour ≥ 6.5 (10 % of the rows, R2 0.900)" in lines
     assert sum("    y = " in line for line in lines) == 4
     assert lines[-3:] == [

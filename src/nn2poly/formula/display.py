@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from nn2poly.algebra.terms import Term
 from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula import ranking
-from nn2poly.formula.legend import legend, units
+from nn2poly.formula.legend import baselines, legend, units
 from nn2poly.formula.term_names import term_name
 from nn2poly.inputs import Inputs, held_text
 from nn2poly.tables import ROUNDING, Table, one_line
@@ -71,15 +72,19 @@ def shown_terms(poly: Polynomial) -> list[Term]:
     return [poly.terms[i] for k in outputs for i in shown_places(poly, k).tolist()]
 
 
-def endings(inputs: Inputs, terms: Sequence[Term], n_terms: int, *, cut: bool) -> list[str]:
+def endings(
+    inputs: Inputs, terms: Sequence[Term], n_terms: int, *, cut: bool, compared: str = ""
+) -> list[str]:
     """Give the lines below formulas: units, what names stand for, bounds, what gives all terms."""
     every = f".to_frame() gives all {n_terms:,} terms" if cut else ""
-    lines = (units(inputs), legend(inputs, terms), held_text(inputs), every)
+    lines = (units(inputs), legend(inputs, terms), compared, held_text(inputs), every)
     return [line for line in lines if line]
 
 
 def _endings(poly: Polynomial) -> list[str]:
-    return endings(poly.inputs, shown_terms(poly), poly.n_terms, cut=is_cut(poly))
+    terms = shown_terms(poly)
+    compared = baselines(poly.inputs, poly.terms, terms)
+    return endings(poly.inputs, terms, poly.n_terms, cut=is_cut(poly), compared=compared)
 
 
 def is_cut(poly: Polynomial) -> bool:
@@ -95,7 +100,7 @@ def _settled(values: FloatArray) -> FloatArray:
 def ranked(poly: Polynomial, places: IntArray) -> Table:
     """List terms at some places, and say what they are ranked by."""
     measure = "" if poly.deviations is None else "ranked by how far they moved the output; "
-    return ranking.ranked_table(
+    found = ranking.ranked_table(
         poly.terms,
         (places, poly.coefficients[places]),
         poly.inputs,
@@ -103,6 +108,9 @@ def ranked(poly: Polynomial, places: IntArray) -> Table:
         title=f"{len(places)} largest of {poly.n_terms:,} terms",
         note=f"{measure}{units(poly.inputs)}",
     )
+    terms = ranking.terms_at(poly.terms, places)
+    compared = baselines(poly.inputs, poly.terms, terms)
+    return replace(found, note=f"{found.note}\n{compared}") if compared else found
 
 
 def all_terms(poly: Polynomial) -> Table:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from nn2poly.arguments import plural
 from nn2poly.formula import display, ranking
 from nn2poly.formula.borders import side_text
-from nn2poly.formula.legend import legend
+from nn2poly.formula.legend import baselines, legend
 from nn2poly.formula.protocol import Region
 from nn2poly.formula.region_tree import Leaf, Tree
 from nn2poly.formula.term_names import output_index
@@ -26,18 +25,24 @@ def top(regions: Sequence[Region], n: int, output: int | str | None) -> Table:
     tables = [(region, region.polynomial.top(n, output)) for region in regions]
     first = tables[0][1]
     rows = tuple((region.number, *row) for region, table in tables for row in table.rows)
-    note = "\n".join(filter(None, (first.note.partition("\n")[0], _top_legend(regions, n, output))))
+    said = first.note.partition("\n")[0]
+    note = "\n".join(filter(None, (said, *_top_legend(regions, n, output))))
     title = f"{n} largest terms of each of {plural(len(regions), 'region')}"
     return Table(title, ("region", *first.columns), rows, note=note)
 
 
-def _top_legend(regions: Sequence[Region], n: int, output: int | str | None) -> str:
-    """Say what the names in the terms of `top` stand for."""
+def _top_legend(regions: Sequence[Region], n: int, output: int | str | None) -> list[str]:
+    """Say what names in the terms of `top` stand for, and what levels are compared with."""
     first = regions[0].polynomial
     column = None if output is None else output_index(output, first.output_names)
-    polys = [region.polynomial for region in regions]
-    chosen = [ranking.terms_at(p.terms, ranking.top_places(p, n, column)) for p in polys]
-    return legend(first.inputs, chain.from_iterable(chosen))
+    terms, lines = [], []
+    for region in regions:
+        poly = region.polynomial
+        chosen = ranking.terms_at(poly.terms, ranking.top_places(poly, n, column))
+        terms += chosen
+        if compared := baselines(poly.inputs, poly.terms, chosen, region.conditions):
+            lines.append(f"region {region.number}: {compared}")
+    return [legend(first.inputs, terms), *lines]
 
 
 def all_terms(regions: Sequence[Region]) -> Table:
@@ -94,7 +99,9 @@ def _formulas(region: Region) -> list[str]:
     poly = region.polynomial
     lines = [display.formula(poly, k) for k in range(min(poly.n_outputs, display.SHOWN_OUTPUTS))]
     more = poly.n_outputs - display.SHOWN_OUTPUTS
-    return [*lines, f"… {more} more outputs"] if more > 0 else lines
+    lines += [f"… {more} more outputs"] if more > 0 else []
+    compared = baselines(poly.inputs, poly.terms, display.shown_terms(poly), region.conditions)
+    return [*lines, compared] if compared else lines
 
 
 def _endings(formula: PiecewisePolynomial) -> list[str]:
