@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, overload
+
+import numpy as np
 
 from nn2poly.errors import InvalidInputError, require
 
@@ -17,6 +20,8 @@ __all__ = ["Table", "format_cell", "numeric_columns"]
 # Characters of a cell, so that a name does not fill the line (taste).
 _LONGEST = 60
 _GAP = "  "
+# Letters, digits and signs that join no numbers, such as the = between a factor and its level.
+_PLAIN_NAME = re.compile(r"[^\W\d][\w.=:#$%&@?']*")
 # Of the largest number of a column: what rounding leaves of a zero, some units of the last place.
 ROUNDING = 1e-15
 
@@ -240,6 +245,41 @@ def one_line(text: str) -> str:
     'a b'
     """
     return printable(text).replace("\n", " ")
+
+
+def quoted(name: str) -> str:
+    """Put a name that could be read as an expression in quotes.
+
+    Examples
+    --------
+    >>> [quoted(name) for name in ("bmi", "part=noon", "a^2", "a b", "1")]
+    ['bmi', 'part=noon', '"a^2"', '"a b"', '"1"']
+    """
+    return name if _PLAIN_NAME.fullmatch(name) else in_quotes(name)
+
+
+def in_quotes(name: str) -> str:
+    """Put a name in quotes, those that it holds doubled."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def short_number(value: float, error: float) -> str:
+    """Write a number with as few digits as keep it within an error; 0 for a millionth of it.
+
+    Examples
+    --------
+    >>> short_number(6.5, 0.0), short_number(2.0132345678, 0.01), short_number(1350000000.5, 0.0)
+    ('6.5', '2.01', '1350000000')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    allowed = error if error > 0.0 else 1e-6 * abs(value)
+    rounded = (float(f"{value:.{digits}g}") for digits in range(1, 18))
+    found = next((number for number in rounded if abs(number - value) <= allowed), value)
+    if found == 0.0 or 1e-4 <= abs(found) < 1e15:
+        return np.format_float_positional(found + 0.0, trim="-")
+    return f"{found:g}"
 
 
 def _format_text(text: str) -> str:

@@ -256,11 +256,20 @@ def test_show_raw_and_standardised_differ_as_rebase_says(ready, call_json):
     assert [t["term"] for t in standardised["terms"]] == [row[0] for row in poly.top(3)]
     assert [t["price"] for t in raw["terms"]] == [row[2] for row in poly.rebase().top(3)]
     assert raw["intercept"]["price"] == poly.rebase().coefficient("1")
+    assert "stands for" in standardised["units"]
+    assert raw["units"].endswith("coefficients per raw unit")
 
 
 def test_show_marks_coefficients_that_were_never_standardised(here, call_json):
     n2p.Polynomial([[1.0], [2.0]], 1, ["t"]).save("raw.json")
     assert "never standardised" in call_json("show", "raw.json")["notes"][0]
+
+
+def test_show_says_that_coefficients_are_around_a_centre(here, call_json):
+    n2p.Polynomial([[1.0], [2.0]], 1, ["t"], center=20.0).save("around.json")
+    units = call_json("show", "around.json")["units"]
+    assert "per raw unit around .center" in units
+    assert units.endswith("t stands for t - 20")
 
 
 def test_names_that_would_steer_a_terminal_or_rich_are_shown_as_text(here, call):

@@ -88,7 +88,7 @@ def test_splits_are_at_round_numbers_and_say_what_they_ask(pieces):
 def test_a_split_by_levels_names_them(network):
     # Quadratics have products of the weather with the temperature, and need no such split.
     straight = n2p.convert(network, 1, data=rush_hours(4000), regions=8)
-    assert any("weather is rain or snow" in region.rule for region in straight.regions)
+    assert any("weather is (rain or snow)" in region.rule for region in straight.regions)
 
 
 def test_every_row_is_counted_in_its_region(pieces):
@@ -106,9 +106,35 @@ def test_a_factor_is_split_by_its_levels():
     network = n2p.Network(layers).named(NAMES)
     found = n2p.convert(network, 1, data=rush_hours(3000), regions=2)
     assert {region.rule for region in found.regions} == {
-        "weather is rain or snow",
-        "weather is sun or cloud",
+        "weather is (rain or snow)",
+        "weather is (sun or cloud)",
     }
+
+
+def test_a_region_has_no_term_that_is_always_0_there_and_no_factor_that_is_always_1(network):
+    X = rush_hours(4000)
+    found = n2p.convert(network, 1, data=X, regions=8)
+    assert any(" is " in region.rule for region in found.regions)
+    where = found.region_of(X)
+    for region in found.regions:
+        z = found.inputs.to_working(X[where == region.number])
+        used = {j for term in region.polynomial.terms for j in term}
+        assert not {j for j in used if np.ptp(z[:, j]) == 0.0 and z[0, j] in (0.0, 1.0)}
+
+
+def test_levels_that_a_region_leaves_sum_to_zero_by_themselves(network):
+    X = rush_hours(4000)
+    found = n2p.convert(network, 1, data=X, regions=8)
+    seen = X[:, 3:].mean(axis=0)
+    tried = 0
+    for region in found.regions:
+        kept = [j for j in range(3, 7) if (j,) in list(region.polynomial.terms)]
+        effects = [region.polynomial.coefficient((j,)) for j in kept]
+        assert len(kept) != 1
+        tried += len(kept) in (2, 3)
+        if kept:
+            assert seen[[j - 3 for j in kept]] @ effects == pytest.approx(0.0, abs=1e-9)
+    assert tried
 
 
 def test_the_same_rows_in_parts_elsewhere_give_the_same(network, pieces):

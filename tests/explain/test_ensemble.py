@@ -125,6 +125,15 @@ def test_the_table_starts_with_the_intercept_and_sorts_by_size():
     assert sizes == sorted(sizes, reverse=True)
 
 
+def test_the_table_says_in_which_units_the_coefficients_are():
+    units = {"center": [0.0, 20.0], "scale": [1.0, 2.0]}
+    poly = n2p.Polynomial([[1.0], [2.0], [9.0]], 1, ["a", "b"], **units)
+    members = explain.ensemble([poly, poly], center=poly.center, scale=poly.scale)
+    first, last = members.table(1).note.splitlines()
+    assert first == "coefficients per scaled unit; .mean.rebase() gives raw units"
+    assert last == "b stands for (b - 20) / 2"
+
+
 def test_large_ensembles_stay_small():
     found = explain.ensemble([random_poly(s, 54, 3, 7) for s in range(3)])
     assert found.coefficients.shape == (3, 29_260, 7)
@@ -222,6 +231,13 @@ def test_curves_at_other_points_or_of_other_features_are_refused():
             explain.ensemble([curve, make(poly, X, 0, grid=[0.0, 2.0])])
         with pytest.raises(InvalidInputError, match="differ"):
             explain.ensemble([curve, make(poly, X, 1, grid=[0.0, 1.0])])
+
+
+def test_of_one_row_the_table_shows_the_sign_of_the_mean():
+    poly = n2p.Polynomial.from_terms(["a", "b"], [1.0, -5.0], ["a", "b"])
+    found = explain.ensemble([explain.shapley(poly, [[1.0, 1.0]], [[0.0, 0.0]])] * 2)
+    assert [row[:2] for row in found.table()] == [("b", -5.0), ("a", 1.0)]
+    assert found.table().columns[1] == "value"
 
 
 def test_the_table_of_interactions_names_the_subsets():

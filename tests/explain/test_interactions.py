@@ -185,6 +185,13 @@ def test_the_table_names_subsets_and_can_show_pairs_alone():
     assert "a × b" in found._repr_html_()
 
 
+def test_of_one_row_the_table_shows_signs():
+    poly = n2p.Polynomial.from_terms(["a b", "a"], [-1.0, 5.0], ["a", "b"])
+    table = interactions(poly, [[2.0, 3.0]], [[0.0, 0.0]]).table()
+    assert table.rows == (("a", 10.0), ("a × b", -6.0), ("b", 0.0))
+    assert table.title == "k-SII up to order 2 of 1 row"
+
+
 def test_a_constant_polynomial_has_no_interactions():
     found = interactions(n2p.Polynomial([[4.0]], 0, ["a"]), [[1.0]], [[2.0]])
     assert found.subsets == ()

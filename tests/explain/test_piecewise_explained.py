@@ -17,7 +17,8 @@ from nn2poly.algebra.terms import Graded
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.levels import level_averages
 from nn2poly.explain.separating import separable
-from nn2poly.formula.region_tree import Leaf, Split
+from nn2poly.formula.region_tree import Leaf, Split, paths
+from nn2poly.formula.substituted import fixed_features, with_fixed
 from nn2poly.inputs import Column, Inputs
 
 EXACT = 1e-9
@@ -160,6 +161,48 @@ def test_shapley_values_equal_enumeration_and_add_up(kinds, depth, order, seed):
     mean = poly.predict(background).mean()
     np.testing.assert_allclose(found.base_values, mean, atol=EXACT)
     assert found.data.shape == (3, m)
+
+
+def simplified(poly):
+    """Put what the regions fix into their polynomials."""
+    ways = paths(poly.tree)
+    parts = [
+        with_fixed(part, fixed_features(ways[number], poly.inputs))
+        for number, part in enumerate(poly.polynomials)
+    ]
+    return replace(poly, polynomials=tuple(parts))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "depth", "order", "seed"), [case for case in CASES if "f" in case[0]]
+)
+def test_what_regions_fix_can_be_put_into_their_formulas(kinds, depth, order, seed):
+    """Explanations mix columns across regions: what is evaluated of a leaf lies inside of it."""
+    poly, rng = formula(kinds, depth, order, seed), np.random.default_rng(seed)
+    short = simplified(poly)
+    assert short.n_terms < poly.n_terms
+    X, background = draw_rows(poly.inputs, rng, 60), draw_rows(poly.inputs, rng, 20)
+    np.testing.assert_allclose(short.predict(X), poly.predict(X), atol=EXACT)
+    found = explain.shapley(short, X[:3], background)
+    for row, values in zip(X, found.values, strict=False):
+        expected = shapley_values(game(poly, row, background), len(poly.inputs.columns))
+        np.testing.assert_allclose(values, expected, atol=EXACT)
+    pairs = [explain.interactions(one, X[:3], background) for one in (poly, short)]
+    for subset in pairs[0].subsets:
+        np.testing.assert_allclose(*(p.value(subset) for p in pairs), atol=EXACT)
+    for column in poly.inputs.columns:
+        curves = [explain.partial_dependence(one, X, column.name) for one in (poly, short)]
+        np.testing.assert_allclose(*(curve.values for curve in curves), atol=EXACT)
+    tables = [dict(explain.importance(one, X).rows) for one in (poly, short)]
+    assert tables[1] == pytest.approx(tables[0], abs=1e-6)
+
+
+def test_a_row_that_shows_no_level_keeps_its_prediction_where_no_level_was_asked_for():
+    poly = formula("nff", 3, 2, 4)
+    none = draw_rows(poly.inputs, np.random.default_rng(0), 50)
+    none[:, list(poly.inputs.places[1])] = 0.0
+    short = simplified(poly)
+    np.testing.assert_allclose(short.raw_outputs(none), poly.raw_outputs(none), atol=EXACT)
 
 
 def test_several_outputs_are_explained_at_once():

@@ -384,11 +384,45 @@ def test_the_table_ranks_features_and_holds_one_column_per_output():
     assert table.rows == (("b", 0.0, 5.0), ("a", 1.0, 0.0))
 
 
+def test_of_one_row_the_table_shows_signs_and_of_several_sizes():
+    """A root mean square of one row would hide in which direction a feature moved it."""
+    poly = n2p.Polynomial.from_terms(["a", "b"], [1.0, -5.0], ["a", "b"])
+    one = shapley(poly, [[1.0, 1.0]], [[0.0, 0.0]]).table()
+    assert one.rows == (("b", -5.0), ("a", 1.0))
+    assert one.title == "Shapley values of 1 row"
+    assert one.columns == ("feature", "value")
+    two = shapley(poly, [[1.0, 1.0], [1.0, -1.0]], [[0.0, 0.0]]).table()
+    assert two.rows == (("b", 5.0), ("a", 1.0))
+    assert two.title.endswith("root mean square over 2 rows")
+
+
+def test_the_table_of_one_row_adds_up_to_its_prediction(make_network):
+    network = make_network(0, (3, 4, 2))
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    poly = n2p.convert(network, 2)
+    found = shapley(poly, X[:1], X, model=network)
+    numbers = np.array([row[1:] for row in found.table()])
+    assert (numbers < 0).any()
+    np.testing.assert_allclose(found.base_values + numbers.sum(0), network.predict(X[:1])[0])
+    second = [row[1] for row in found.table(output="y2")]
+    assert sum(second) == pytest.approx(numbers.sum(0)[1])
+
+
+def test_of_one_row_and_many_outputs_the_table_says_that_it_shows_sizes():
+    poly = random_polynomial(0, 4, 1, 12)
+    found = shapley(poly, np.ones((1, 4)), np.zeros((1, 4)))
+    table = found.table()
+    assert [row[1] for row in table] == pytest.approx(
+        sorted(np.abs(found.values[0]).mean(axis=1), reverse=True)
+    )
+    assert table.note == "mean size over 12 outputs"
+
+
 def test_many_features_and_outputs_still_print_small():
     poly = random_polynomial(0, 40, 1, 12)
     text = str(shapley(poly, np.ones((2, 40)), np.zeros((1, 40))))
     assert len(text.splitlines()) == 24
-    assert "the largest 20 of 40; mean over 12 outputs" in text
+    assert "the largest 20 of 40; mean size over 12 outputs" in text
 
 
 def test_html_is_escaped():

@@ -9,7 +9,11 @@ from matplotlib.mathtext import MathTextParser
 from nn2poly import export
 from nn2poly.errors import InvalidInputError
 from nn2poly.export.latex_formula import symbol
+from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.formula.region_tree import Leaf, Split
+from nn2poly.inputs import Column, Coordinate, Inputs
+from nn2poly.inputs.functions import Identity, Log
 
 NUMBER = r"\{?-?\}?[0-9.]+(?: \\times 10\^\{-?[0-9]+\})?"
 
@@ -34,6 +38,83 @@ def test_with_all_digits_it_gives_the_predictions(p, order, make, close):
     poly, X, Y = make["rows"](make["dense"](order, p, order, units=False))
     text = export.latex(poly, digits=17)["y"]
     close([[computed(text, row)] for row in X.tolist()], Y)
+
+
+def calculated(text, X):
+    """Compute a formula with its definitions for rows of numbers x_{1}, x_{2} …"""
+    text = re.sub(r" \\times 10\^\{(-?[0-9]+)\}", r"e\1", text)
+    sides = [line.removesuffix(" \\\\").split("&", 1) for line in lines_of(text)]
+    own = {left: python_of(right) for left, right in sides if left.startswith("z")}
+    total = python_of(" ".join(right for left, right in sides if not left.startswith("z")))
+    names = {"np": np, "x": dict(enumerate(X.T, start=1)), "z": {}}
+    for left, right in own.items():
+        names["z"][int(re.search("[0-9]+", left)[0])] = eval(right, names)
+    return np.broadcast_to(eval(total, names), len(X))
+
+
+def python_of(side):
+    side = re.sub(r"z_\{x_\{([0-9]+)\}\}", r"z[\1]", side)
+    side = re.sub(r"x_\{([0-9]+)\}", r"x[\1]", side)
+    side = re.sub(r"\\(min|max)", r"np.\1imum", side).replace(",\\,", ",").replace("\\,", "*")
+    side = re.sub(r"\^\{([0-9]+)\}", r"**\1", side).replace("{}", "").replace("{-}", "-")
+    return side.replace("\\log", "np.log").strip()
+
+
+def relative_error(poly, X, digits):
+    """Give the root mean square error of the printed formula in deviations of the output."""
+    exact = poly.predict(X)
+    printed = calculated(export.latex(poly, digits=digits)["y"], X)
+    return np.sqrt(np.mean((printed - exact) ** 2)) / exact.std()
+
+
+YEARS = np.random.default_rng(3).uniform([2008.0, 59.0], [2016.0, 61.0], size=(300, 2))
+UNITS = {"center": YEARS.mean(axis=0), "scale": YEARS.std(axis=0)}
+SEEN = {"low": YEARS.min(axis=0), "high": YEARS.max(axis=0)}
+PRICE = Polynomial([[20150.4], [1.25], [-3.5], [0.4], [0.31], [0.2]], 2, ["x1", "x2"], **UNITS)
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 4, 6])
+def test_the_printed_formula_is_near_the_predictions_however_far_the_inputs_are_from_0(digits):
+    """The year 2012.5, scaled by 1.2, was written as 2.01e3: off by two deviations."""
+    assert relative_error(PRICE, YEARS, digits) < 10.0 ** (1 - digits)
+
+
+@pytest.mark.parametrize("digits", [2, 3, 4])
+def test_bounds_far_from_0_are_written_as_they_act(digits):
+    bounded = tuple(
+        Column(f"x{j + 1}", coordinates=(Coordinate(*unit, Identity(*ends)),))
+        for j, (unit, ends) in enumerate(
+            zip(zip(*UNITS.values(), strict=True), ((2009.3, 2014.8), (59.3, 60.9)), strict=True)
+        )
+    )
+    poly = Polynomial(PRICE.coefficients, 2, inputs=Inputs(bounded))
+    assert relative_error(poly, YEARS, digits) < 10.0 ** (1 - digits)
+
+
+@pytest.mark.parametrize("digits", [2, 3, 4])
+def test_logarithms_of_years_are_written_as_they_act(digits):
+    logs = np.log(YEARS)
+    units = zip(logs.mean(axis=0), logs.std(axis=0), strict=True)
+    columns = tuple(
+        Column(f"x{j + 1}", coordinates=(Coordinate(*unit, Log(low, low + 1.5)),))
+        for j, (unit, low) in enumerate(zip(units, YEARS.min(axis=0), strict=True))
+    )
+    poly = Polynomial(PRICE.coefficients, 2, inputs=Inputs(columns))
+    assert relative_error(poly, YEARS, digits) < 10.0 ** (1 - digits)
+
+
+@pytest.mark.parametrize("digits", [2, 3, 4])
+def test_coefficients_in_raw_units_have_the_digits_that_their_sum_needs(digits):
+    """The intercept is in the millions, and most of it cancels."""
+    seen = Polynomial(PRICE.coefficients, 2, ["x1", "x2"], **UNITS, **SEEN)
+    assert relative_error(seen.rebase(), YEARS, digits) < 10.0 ** (1 - digits)
+
+
+def test_thresholds_of_regions_far_from_0_are_written_as_they_act():
+    tree = Split(0, 2012.5, left=Leaf(0), right=Leaf(1))
+    text = export.latex(PiecewisePolynomial(tree, (PRICE, PRICE)), digits=3)["y"]
+    assert r"x_{1} < 2012.5" in text
+    assert r"x_{1} \ge 2012.5" in text
 
 
 def is_read(formula):

@@ -323,4 +323,4 @@ def test_every_language_of_the_table_writes_it():
 
 def test_regions_are_named_in_comments():
     text = export.c(rentals())["y"]
-    assert "region 0: 'hour ≥ 6.5 and weather is rain or snow'" in text
+    assert "region 0: 'hour ≥ 6.5 and weather is (rain or snow)'" in text

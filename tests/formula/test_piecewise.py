@@ -126,7 +126,7 @@ def test_regions_say_their_rule_their_rows_and_their_fidelity():
     regions = rentals().regions
     assert [region.rule for region in regions] == [
         "working day is yes and hour ≥ 6.5",
-        "working day is no and weather is rain or snow",
+        "working day is no and weather is (rain or snow)",
         "working day is yes and hour < 6.5",
         "working day is no and weather is clear",
     ]
@@ -177,15 +177,22 @@ def test_it_shows_its_regions_and_formulas():
     assert first.startswith(
         "PiecewisePolynomial(5 features, 4 regions, order 2, 84 terms, 1 output"
     )
-    assert "  region 1: working day is no and weather is rain or snow (20 % of the rows)" in lines
+    assert "  region 1: working day is no and weather is (rain or snow) (20 % of the rows)" in lines
     assert "  region 0: working day is yes and hour ≥ 6.5 (10 % of the rows, R2 0.900)" in lines
     assert sum("    y = " in line for line in lines) == 4
+    assert lines[-3:] == [
+        "  coefficients per scaled unit; .rebase() gives raw units",
+        "  hour stands for (hour - 12) / 6",
+        "  .to_frame() gives all 84 terms",
+    ]
 
 
 def test_the_notebook_shows_the_tree_first_and_escapes_names():
     html = rentals()._repr_html_()
     assert html.index("<ul>") < html.index("<code>")
     assert html.count("<strong>region 2</strong>") == 2
+    assert "hour stands for (hour - 12) / 6" in html
+    assert "coefficients per scaled unit" in html
     assert "hour &lt; 6.5" in html
     assert "hour < 6.5" not in html
 

@@ -59,7 +59,7 @@ def test_rules_are_said_in_words():
     assert rules(deep_tree()) == [
         "working day is yes and hour < 6.5 and weather is clear",
         "working day is yes and hour ≥ 9.5",
-        "working day is yes and hour < 6.5 and weather is rain or snow",
+        "working day is yes and hour < 6.5 and weather is (rain or snow)",
         "working day is yes and 6.5 ≤ hour < 9.5",
         "working day is no",
     ]
@@ -93,6 +93,30 @@ def test_many_levels_are_said_by_those_that_it_is_not():
     inputs = Inputs((Column.factor("country", list("abcdef")),))
     tree = Split(0, levels=(2,), left=Leaf(0), right=Leaf(1))
     assert rules(tree, inputs) == ["country is c", "country is not c"]
+
+
+def test_several_levels_stand_in_brackets():
+    """``is not priv or rent and hour < 2`` could be read in four ways."""
+    inputs = Inputs((Column.factor("home", ["priv", "rent", *"abcd"]), Column("hour")))
+    inner = Split(1, 2.0, left=Leaf(0), right=Leaf(1))
+    tree = Split(0, levels=(2, 3, 4, 5), left=inner, right=Leaf(2))
+    assert rules(tree, inputs) == [
+        "home is not (priv or rent) and hour < 2",
+        "home is not (priv or rent) and hour ≥ 2",
+        "home is (priv or rent)",
+    ]
+
+
+def test_names_that_read_like_a_part_of_a_rule_are_quoted():
+    levels = ["1. < HS Grad", "trade and craft", "5. Advanced Degree"]
+    inputs = Inputs((Column.factor("school", levels), Column("a ≥ b")))
+    inner = Split(1, 2.0, left=Leaf(0), right=Leaf(1))
+    tree = Split(0, levels=(0,), left=inner, right=Leaf(2))
+    assert rules(tree, inputs) == [
+        'school is "1. < HS Grad" and "a ≥ b" < 2',
+        'school is "1. < HS Grad" and "a ≥ b" ≥ 2',
+        'school is ("trade and craft" or 5. Advanced Degree)',
+    ]
 
 
 def test_a_factor_whose_features_lie_apart_is_read_by_their_places():

@@ -96,6 +96,20 @@ def test_a_feature_named_like_a_power_is_ambiguous_as_a_string_only():
     assert parse_term(("x", "x"), names) == (0, 0)
 
 
+def test_quotes_tell_which_reading_is_meant():
+    names = ("a", "b", "a b", "a^2", "1", 'c"')
+    spellings = {
+        '"a b"': (2,),
+        '"a^2"': (3,),
+        '"a^2"^2 · a': (0, 3, 3),
+        'a · "a b"': (0, 2),
+        '"1"': (4,),
+        '"c"""': (5,),
+        '"a"': (0,),
+    }
+    assert {text: parse_term(text, names) for text in spellings} == spellings
+
+
 def test_the_string_1_is_ambiguous_when_a_feature_has_that_name():
     with pytest.raises(UnknownTermError, match="2 ways"):
         parse_term("1", ("1", "2"))

@@ -124,6 +124,8 @@ def test_an_ensemble_is_ranked_by_its_mean_on_the_data(ensemble, rows):
 
 def test_the_axis_says_in_which_units_the_coefficients_are(poly):
     assert plots.importance(poly.rebase()).get_xlabel().endswith("per raw unit")
+    around = poly.rebase(center=poly.center)
+    assert plots.importance(around).get_xlabel().endswith("per raw unit around .center")
     assert plots.importance(poly).get_xlabel().endswith("per unit of (x − center) / scale")
 
 

@@ -49,7 +49,7 @@ def test_every_region_is_described_by_its_rule_its_rows_and_its_formula(rentals)
     assert "Which rule applies to you" in text
     heading = re.search(r'<h3 id="region-1-title">(.*?)</h3>', text, flags=re.DOTALL).group(1)
     words = " ".join(re.sub(r"<[^>]*>", "", heading).split())
-    assert words == "Region 1 hour ≥ 6.5 and working_day is yes and weather is rain or snow"
+    assert words == "Region 1 hour ≥ 6.5 and working_day is yes and weather is (rain or snow)"
 
 
 def test_the_tree_does_not_name_levels_that_it_has_ruled_out_before(rentals):
@@ -58,7 +58,7 @@ def test_the_tree_does_not_name_levels_that_it_has_ruled_out_before(rentals):
     found = tree_view(tree, rentals.poly.inputs)
     assert [child.text for child in found.children] == [
         "weather is clear",
-        "weather is rain or snow",
+        "weather is (rain or snow)",
     ]
     inner = found.children[1].children
     assert [child.text for child in inner] == ["weather is snow", "weather is rain"]
@@ -256,7 +256,7 @@ def test_a_level_that_changes_the_region_is_said_with_the_change(stay, rentals):
     assert_follows(page.raw(), rentals.poly, x)
     after = rentals.poly.predict(x[None])[0]
     words = page.page.locator("#crossing").inner_text()
-    assert "You are now in region 1: weather is rain or snow. Before, region 2." in words
+    assert "You are now in region 1: weather is (rain or snow). Before, region 2." in words
     assert "With this change the prediction went from" in words
     shown = number(page.page.locator("#crossing strong"))
     assert shown == pytest.approx(after - before, rel=2e-3)

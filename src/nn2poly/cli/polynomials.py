@@ -19,6 +19,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.files import open_regular
 from nn2poly.formula import display, piecewise_display
 from nn2poly.formula.importance import ranking
+from nn2poly.formula.legend import unit_text
 from nn2poly.formula.loading import load
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
@@ -278,14 +279,16 @@ def top_terms(poly: Explicit, n: int, output: str | None = None) -> Table:
     term  order  coefficient
     ----  -----  -----------
     t         1        1.000
-    ranked by absolute coefficient; per standardised unit, (x - center) / scale; show --raw gives \
-raw units
+    ranked by absolute coefficient; coefficients per standardised unit; show --raw gives raw units
+    t stands for (t - 20) / 5
     """
     table = poly.top(n, output)
-    raw = bool(np.all(poly.scale == 1.0)) and not np.any(poly.center)
-    scaled = "per standardised unit, (x - center) / scale; show --raw gives raw units"
+    is_scaled = bool(np.any(poly.scale != 1.0))
+    scaled = "per standardised unit; show --raw gives raw units"
     measure = ranking(poly.regions[0].polynomial).measure
-    note = f"ranked by {measure}; {'per raw unit' if raw else scaled}"
+    first = f"ranked by {measure}; coefficients {scaled if is_scaled else unit_text(poly.inputs)}"
+    _, _, names = table.note.partition("\n")
+    note = f"{first}\n{names}" if names else first
     return replace(table, note=note)
 
 

@@ -237,8 +237,9 @@ def convert(
     >>> import nn2poly as n2p
     >>> net = n2p.Network([n2p.Layer([[0.5], [0.2]], [0.0], "tanh"), n2p.Layer([[1.0]], [3.0])])
     >>> n2p.convert(net, 1, feature_names=["age", "dose"])
-    Polynomial(2 features, order 1, 3 terms, 1 output; coefficients per raw unit)
+    Polynomial(2 features, order 1, 3 terms, 1 output)
       y = 3 + 0.5 age + 0.2 dose
+      coefficients per raw unit
     """
     if out is not None and not (binary is False or binary == "auto"):
         raise InvalidInputError(

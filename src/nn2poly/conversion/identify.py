@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +21,13 @@ COMPLETE = 1e-9
 ASKED_ROWS = 500
 
 
-def identify(poly: Polynomial, problem: Problem, *, grow: bool = True) -> Polynomial:
+def identify(
+    poly: Polynomial,
+    problem: Problem,
+    *,
+    grow: bool = True,
+    fixed: Container[int] = (),
+) -> Polynomial:
     """Let the coefficients of levels sum to zero over the sample; predictions stay the same.
 
     Only where every row of the sample shows a level: where some show none, the coefficients of
@@ -34,8 +40,12 @@ def identify(poly: Polynomial, problem: Problem, *, grow: bool = True) -> Polyno
         Folded.
     grow
         Let terms appear that were not listed.
+    fixed
+        Levels that are always on, or never, where the polynomial holds, and have no terms: the
+        others sum to zero by themselves.
     """
-    factors = complete_factors(poly.inputs, problem)
+    every = complete_factors(poly.inputs, problem)
+    factors = dict(filter(None, (_free(*pair, fixed) for pair in every.items())))
     if not factors:
         return poly
     terms, values = identified_terms(poly.terms, poly.coefficients, factors, grow=grow)
@@ -44,6 +54,17 @@ def identify(poly: Polynomial, problem: Problem, *, grow: bool = True) -> Polyno
         if np.any(shares == 0.0):
             unique = _with_unshown(unique, problem, places, shares)
     return unique
+
+
+def _free(
+    places: tuple[int, ...], shares: FloatArray, fixed: Container[int]
+) -> tuple[tuple[int, ...], FloatArray] | None:
+    """Give the levels of a factor that are not fixed, and their shares, together 1."""
+    free = [k for k, place in enumerate(places) if place not in fixed]
+    total = float(shares[free].sum())
+    if len(free) < 2 or total <= 0.0:
+        return None
+    return tuple(places[k] for k in free), shares[free] / total
 
 
 def complete_factors(inputs: Inputs, problem: Problem) -> dict[tuple[int, ...], FloatArray]:
@@ -81,9 +102,10 @@ def _network_averages(problem: Problem, places: Sequence[int]) -> FloatArray:
     """Average the network over rows of the sample with each level on: (n_levels, n_outputs)."""
     rows = problem.fit_rows.X
     rows = rows[evenly(len(rows), ASKED_ROWS)]
-    columns, (low, high) = list(places), problem.inputs.ends()
+    inputs, (low, high) = problem.inputs, problem.inputs.ends()
+    columns = list(inputs.places[inputs.column_of[places[0]]])
     switched, found = rows.copy(), []
-    for level in np.eye(len(columns), dtype=bool):
-        switched[:, columns] = np.where(level, high[columns], low[columns])
+    for place in places:
+        switched[:, columns] = np.where(np.equal(columns, place), high[columns], low[columns])
         found.append(problem.truth(switched).mean(axis=0))
     return np.stack(found)

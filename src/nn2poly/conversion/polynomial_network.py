@@ -34,6 +34,7 @@ from nn2poly.errors import InvalidInputError, UnknownTermError
 from nn2poly.formula import storage
 from nn2poly.formula.document import Document, Stream
 from nn2poly.formula.evaluate import check_batch, check_precision
+from nn2poly.formula.legend import unit_text
 from nn2poly.formula.polynomial import LayerPolynomials, Polynomial, open_mapped
 from nn2poly.formula.ranking import ranked_table
 from nn2poly.formula.term_names import output_index, parse_term
@@ -299,14 +300,13 @@ class PolynomialNetwork:
         return [order]
 
     def _ranked(self, found: tuple[IntArray, FloatArray], what: str) -> Table:
-        raw = all(coordinate.is_plain for coordinate in self.network.inputs.coordinates)
         return ranked_table(
             Graded(self.network.n_features, self.max_order),
             found,
-            self.feature_names,
+            self.network.inputs,
             self.output_names,
             title=f"{len(found[0])} largest of {what}",
-            note=f"coefficients per {'raw unit' if raw else 'scaled unit, (x - center) / scale'}",
+            note=f"coefficients {unit_text(self.network.inputs)}",
         )
 
     def expand(

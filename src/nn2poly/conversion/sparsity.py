@@ -145,7 +145,7 @@ class SparsePath:
 
     def table(self) -> Table:
         """List the steps: number of terms, the term that joins, R², its interval, the best."""
-        names = [term_name(self.poly.terms[i], self.poly.inputs.entry_names) for i in self.chosen]
+        names = [term_name(self.poly.terms[i], self.poly.inputs.written_names) for i in self.chosen]
         ends = self.intervals or ((None, None),) * len(self.r2)
         rows = tuple(
             (n, names[n - 1], float(r2), "best" if n == self.n_best else "", *interval)

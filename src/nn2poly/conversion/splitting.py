@@ -36,7 +36,8 @@ from nn2poly.conversion.stretched_rows import most_that_hold
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.formula.region_tree import Leaf, Tree, region_of
+from nn2poly.formula.region_tree import Leaf, Tree, paths, region_of
+from nn2poly.formula.substituted import fixed_features, with_fixed
 from nn2poly.inputs import Inputs
 from nn2poly.sampling import evenly
 
@@ -81,7 +82,7 @@ def split_regions(
     problem: Problem,
     regions: int | str,
     target_r2: float,
-    finish: Callable[[Polynomial], Polynomial],
+    finish: Callable[..., Polynomial],
 ) -> Polynomial | PiecewisePolynomial:
     """Split a formula of one region; give it as it is where nothing is gained by that.
 
@@ -90,7 +91,7 @@ def split_regions(
     regions
         Most regions; ``"auto"`` for as few as reach ``target_r2`` on rows left out.
     finish
-        Rewrites the polynomial of each region, at the end.
+        Rewrites the polynomial of each region, at the end, by the features that are fixed there.
     """
     if isinstance(regions, str):
         found = grow_regions(poly, problem, MAX_AUTO, target_r2=target_r2)
@@ -98,8 +99,12 @@ def split_regions(
         found = grow_regions(poly, problem, regions)
     if len(found.polynomials) == 1:
         return poly
-    found = replace(found, polynomials=tuple(map(finish, found.polynomials)))
-    return _piecewise(found, problem)
+    ways, inputs = paths(found.tree), poly.inputs
+    finished = [
+        finish(part, fixed=fixed_features(ways[number], inputs))
+        for number, part in enumerate(found.polynomials)
+    ]
+    return _piecewise(replace(found, polynomials=tuple(finished)), problem)
 
 
 def _piecewise(found: Regions, problem: Problem) -> PiecewisePolynomial:
@@ -242,8 +247,16 @@ class GrownTree:
             return Regions(Leaf(0), (poly,), tuple(growth.errors))
         changes = _fitted(self.whole, self.part, poly, self.problem, growth, self.rows)
         basis, terms = self.whole.basis, self.whole.terms
-        polynomials = tuple(_changed(poly, *basis.powers(terms, change)) for change in changes)
-        return Regions(growth.tree(), polynomials, tuple(growth.errors))
+        tree = growth.tree()
+        ways = paths(tree)
+        polynomials = tuple(
+            with_fixed(
+                _changed(poly, *basis.powers(terms, change)),
+                fixed_features(ways[number], poly.inputs),
+            )
+            for number, change in enumerate(changes)
+        )
+        return Regions(tree, polynomials, tuple(growth.errors))
 
 
 def _enough(errors: Sequence[float]) -> int:

@@ -3,11 +3,11 @@
 >>> import nn2poly as n2p
 >>> poly = n2p.Polynomial.from_terms(["a", "a b"], [2.0, 1.0], ["a", "b"])
 >>> n2p.explain.shapley(poly, X=[[1.0, 3.0]], background=[[0.0, 0.0], [0.0, 2.0]])
-Shapley values: root mean square over 1 row
-feature  rms value
--------  ---------
-a            4.000
-b            1.000
+Shapley values of 1 row
+feature  value
+-------  -----
+a        4.000
+b        1.000
 """
 
 from nn2poly.explain.accumulated import AccumulatedEffects, ale

@@ -20,6 +20,7 @@ from nn2poly.explain.written import union_of_terms
 from nn2poly.formula.deviations import carried
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.largest import largest
+from nn2poly.formula.legend import legend, units
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import is_formula
@@ -118,21 +119,26 @@ class Ensemble:
         low, high = (f(axis=0)[:, column] for f in (self.coefficients.min, self.coefficients.max))
         chance = self.by_chance
         more = () if chance is None else (chance[:, column],)
+        places = largest(size, count).tolist()
         rows = tuple(
             (
-                term_name(terms[i], poly.inputs.entry_names),
+                term_name(terms[i], poly.inputs.written_names),
                 len(terms[i]),
                 *(float(a[i]) for a in (mean, std, low, high, stable, *more)),
             )
-            for i in largest(size, count).tolist()
+            for i in places
         )
+        said = units(poly.inputs).replace(".", ".mean.", 1)
+        by_chance = "" if self.null is None else _chance_note(len(self.null))
+        names = legend(poly.inputs, (terms[i] for i in places))
+        lines = (said, names.replace("see .", "see .mean."), by_chance)
         return Table(
             f"Coefficients of {len(self.coefficients)} polynomials, "
             f"output {poly.outputs.scale_names[column]}",
             ("term", "order", "mean", "sd", "lowest", "highest", "same sign")
             + ("by chance",) * len(more),
             rows,
-            note="" if self.null is None else _chance_note(len(self.null)),
+            note="\n".join(filter(None, lines)),
         )
 
 
@@ -171,7 +177,8 @@ class PiecewiseEnsemble:
         """
         tables = [region.table(n, output=output) for region in self.regions]
         rows = tuple((k, *row) for k, table in enumerate(tables) for row in table.rows)
-        return Table(tables[0].title, ("region", *tables[0].columns), rows)
+        notes = dict.fromkeys(line for table in tables for line in table.note.splitlines())
+        return Table(tables[0].title, ("region", *tables[0].columns), rows, "\n".join(notes))
 
 
 @overload

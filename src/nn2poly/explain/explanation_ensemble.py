@@ -12,7 +12,7 @@ from nn2poly.arguments import default_names
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.alignment import check_same, deviation, stability
-from nn2poly.explain.summaries import how_many, root_mean_square, subset_name
+from nn2poly.explain.summaries import how_many, over_rows, subset_name
 from nn2poly.formula.largest import largest
 from nn2poly.formula.term_names import output_index
 from nn2poly.tables import Table
@@ -70,6 +70,8 @@ class ExplanationEnsemble:
     def table(self, n: int | None = None, *, output: int | str = 0) -> Table:
         """List features, or subsets of them, by the root mean square of their means.
 
+        Of one row it shows the means themselves, with their signs.
+
         Parameters
         ----------
         n
@@ -88,23 +90,24 @@ class ExplanationEnsemble:
             )
         outputs = self.output_names or default_names("y", self.values.shape[3])
         column = output_index(output, outputs)
-        size = root_mean_square(self.mean[:, :, column])
+        mean = self.mean[:, :, column]
+        size, is_row = over_rows(mean), len(mean) == 1
         spread = self.std[:, :, column].mean(axis=0)
         stable = self.sign_stability[:, :, column].mean(axis=0)
         rows = tuple(
             (names[j], float(size[j]), float(spread[j]), float(stable[j]))
-            for j in largest(size, how_many(n, len(size))).tolist()
+            for j in largest(np.abs(size), how_many(n, len(size))).tolist()
         )
         return Table(
             f"Explanations of {len(self.values)} networks, output {outputs[column]}",
             (
                 "feature" if self.subsets is None else "features",
-                "rms value",
+                "value" if is_row else "rms value",
                 "sd across networks",
                 "same sign",
             ),
             rows,
-            note="Each is over the rows: a root mean square, and two averages.",
+            note="" if is_row else "Each is over the rows: a root mean square, and two averages.",
         )
 
     def _curves(self) -> bool:

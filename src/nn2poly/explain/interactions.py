@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.arguments import check_choice, check_count, check_order, plural
+from nn2poly.arguments import check_choice, check_count, check_order
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import require
 from nn2poly.explain.games import INDICES, Subset, index_weight, subset_sums
 from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_mixed, warn_once
 from nn2poly.explain.separating import player_values, separable
-from nn2poly.explain.summaries import ranked_table, root_mean_square, shown, subset_name
+from nn2poly.explain.summaries import over_rows, ranked_table, row_texts, shown, subset_name
 from nn2poly.explain.written import recentred
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index, parse_term
@@ -74,6 +74,8 @@ class Interactions:
     ) -> Table:
         """Rank the subsets by the root mean square of their values, the n first or all.
 
+        Of one row it shows the values themselves, with their signs.
+
         Parameters
         ----------
         n
@@ -85,15 +87,16 @@ class Interactions:
         """
         wanted = None if size is None else check_count(size, where="size")
         chosen = [j for j, s in enumerate(self.subsets) if wanted is None or len(s) == wanted]
-        rows = plural(len(self.values), "row")
+        title, heading = row_texts(f"{self.index} up to order {self.order}", self.values)
         return ranked_table(
-            f"{self.index} up to order {self.order}: root mean square over {rows}",
+            title,
             "features",
             [subset_name(self.subsets[j], self.feature_names) for j in chosen],
-            root_mean_square(self.values[:, chosen]),
+            over_rows(self.values[:, chosen]),
             self.output_names,
             n=n,
             output=output,
+            heading=heading,
         )
 
     def to_shapiq(self, output: int | str = 0) -> list[Any]:
@@ -169,12 +172,12 @@ def interactions(
     >>> poly = n2p.Polynomial.from_terms(["a", "a b"], [2.0, 1.0], ["a", "b"])
     >>> found = n2p.explain.interactions(poly, [[1.0, 3.0]], [[0.0, 0.0], [0.0, 2.0]])
     >>> found
-    k-SII up to order 2: root mean square over 1 row
-    features  rms value
-    --------  ---------
-    a             3.000
-    a × b         2.000
-    b                 0
+    k-SII up to order 2 of 1 row
+    features  value
+    --------  -----
+    a         3.000
+    a × b     2.000
+    b             0
     """
     largest = check_order(order, where="order")
     weight = index_weight(check_choice(index, INDICES, name="index"), largest)

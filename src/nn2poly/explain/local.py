@@ -70,7 +70,7 @@ class LocalComparison:
         size = np.where(terms.orders() == 0, np.inf, np.abs(pair).max(axis=0))
         rows = tuple(
             (
-                term_name(terms[i], self.everywhere.feature_names),
+                term_name(terms[i], self.everywhere.inputs.written_names),
                 len(terms[i]),
                 float(pair[0, i]),
                 float(pair[1, i]),

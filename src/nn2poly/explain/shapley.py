@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.compared import comparable
 from nn2poly.assess.fidelity import check_pair
@@ -17,7 +16,7 @@ from nn2poly.explain.rewriting import centred, moments
 from nn2poly.explain.rows import read_population, read_rows, warn_mixed, warn_once
 from nn2poly.explain.separable import Separable
 from nn2poly.explain.separating import player_values, separable
-from nn2poly.explain.summaries import ranked_table, root_mean_square, shown
+from nn2poly.explain.summaries import over_rows, ranked_table, row_texts, shown
 from nn2poly.explain.written import recentred
 from nn2poly.formula.protocol import Formula
 from nn2poly.formula.term_names import output_index
@@ -70,8 +69,9 @@ class ShapleyValues:
     def table(self, n: int | None = None, *, output: int | str | None = None) -> Table:
         """Rank the features by the root mean square of their values, of one output or all.
 
-        Over the background it is the standard deviation, as in `importance`: values are 0 on
-        average there, but for interactions of features that go together.
+        Of one row it shows the values themselves, with their signs. Over the background the root
+        mean square is the standard deviation, as in `importance`: values are 0 on average there,
+        but for interactions of features that go together.
 
         Parameters
         ----------
@@ -80,17 +80,19 @@ class ShapleyValues:
         output
             Index or name of the only output to show; None for all of them.
         """
-        extra = {} if self.residual is None else {RESIDUAL_NAME: root_mean_square(self.residual)}
+        extra = {} if self.residual is None else {RESIDUAL_NAME: over_rows(self.residual)}
         name = "Cohort Shapley values" if self.kind == "cohort" else "Shapley values"
+        title, heading = row_texts(name, self.values)
         return ranked_table(
-            f"{name}: root mean square over {plural(len(self.values), 'row')}",
+            title,
             "feature",
             self.feature_names,
-            root_mean_square(self.values),
+            over_rows(self.values),
             self.output_names,
             n=n,
             output=output,
             extra=extra,
+            heading=heading,
         )
 
     def to_shap(self, output: int | str | None = None) -> Any:
@@ -173,11 +175,11 @@ def shapley(poly: Formula, X: Any, background: Any, *, model: Any = None) -> Sha
     >>> found.values[0, :, 0], found.base_values
     (array([4., 1.]), array([0.]))
     >>> found
-    Shapley values: root mean square over 1 row
-    feature  rms value
-    -------  ---------
-    a            4.000
-    b            1.000
+    Shapley values of 1 row
+    feature  value
+    -------  -----
+    a        4.000
+    b        1.000
     """
     rows = read_rows(poly, X, "X")
     reference = read_population(poly, background, "background")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from nn2poly.arguments import check_count
+import numpy as np
+
+from nn2poly.arguments import check_count, plural
 from nn2poly.arrays import FloatArray
 from nn2poly.formula.largest import largest
 from nn2poly.formula.term_names import output_index
@@ -41,17 +43,33 @@ def subset_name(subset: Sequence[int], feature_names: Sequence[str]) -> str:
     return " × ".join(feature_names[i] for i in subset)
 
 
-def root_mean_square(values: FloatArray) -> FloatArray:
-    """Tell how large values (n, …) are over the rows; of one row it is the absolute value.
+def over_rows(values: FloatArray) -> FloatArray:
+    """Tell how large values (n, …) are over the rows; one row keeps its values and their signs.
 
     Examples
     --------
     >>> import numpy as np
-    >>> root_mean_square(np.array([[3.0, -1.0], [-3.0, 1.0]]))
+    >>> over_rows(np.array([[3.0, -1.0], [-3.0, 1.0]]))
     array([3., 1.])
+    >>> over_rows(np.array([[3.0, -1.0]]))
+    array([ 3., -1.])
     """
-    result: FloatArray = (values**2).mean(axis=0) ** 0.5
+    result: FloatArray = values[0] if len(values) == 1 else (values**2).mean(axis=0) ** 0.5
     return result
+
+
+def row_texts(what: str, values: FloatArray) -> tuple[str, str]:
+    """Give the title and the heading of a table of what `over_rows` gives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row_texts("Sizes", np.zeros((1, 2))), row_texts("Sizes", np.zeros((3, 2)))
+    (('Sizes of 1 row', 'value'), ('Sizes: root mean square over 3 rows', 'rms value'))
+    """
+    if len(values) == 1:
+        return f"{what} of 1 row", "value"
+    return f"{what}: root mean square over {plural(len(values), 'row')}", "rms value"
 
 
 def how_many(n: int | None, count: int) -> int:
@@ -77,14 +95,14 @@ def ranked_table(
     extra: Mapping[str, FloatArray] | None = None,
     heading: str = "rms value",
 ) -> Table:
-    """Rank named rows by their mean over the outputs.
+    """Rank named rows by the mean of their sizes over the outputs.
 
     Parameters
     ----------
     title, kind
         Of the table, and of its first column.
     sizes
-        Array (n_names, n_outputs).
+        Array (n_names, n_outputs); of numbers below 0 the size is the absolute value.
     n
         How many to list; None for all.
     output
@@ -109,18 +127,18 @@ def ranked_table(
         k = output_index(output, output_names)
         title, output_names = f"{title}, output {output_names[k]}", (output_names[k],)
         sizes, below = sizes[:, [k]], {name: size[[k]] for name, size in below.items()}
-    means = sizes.mean(axis=1)
-    order = largest(means, how_many(n, len(means))).tolist()
-    one = len(output_names) > MAX_COLUMNS or len(output_names) == 1
-    columns = (kind, heading) if one else (kind, *output_names)
-    rows = [(names[i], float(means[i])) if one else (names[i], *sizes[i].tolist()) for i in order]
-    for name, size in below.items():
-        rows.append((name, float(size.mean())) if one else (name, *size.tolist()))
+    if len(output_names) > MAX_COLUMNS:  # signs of different outputs would cancel
+        sizes = np.abs(sizes).mean(axis=1, keepdims=True)
+        below = {name: np.abs(size).mean(keepdims=True) for name, size in below.items()}
+    order = largest(np.abs(sizes).mean(axis=1), how_many(n, len(sizes))).tolist()
+    columns = (kind, heading) if sizes.shape[1] == 1 else (kind, *output_names)
+    rows = [(names[i], *sizes[i].tolist()) for i in order]
+    rows += [(name, *size.tolist()) for name, size in below.items()]
     notes = []
     if len(order) < len(names):
         notes.append(f"the largest {len(order):,} of {len(names):,}")
     if len(output_names) > MAX_COLUMNS:
-        notes.append(f"mean over {len(output_names):,} outputs")
+        notes.append(f"mean size over {len(output_names):,} outputs")
     if len(output_names) == 1 and is_linked_name(output_names[0]):
         notes.append(f"of {output_names[0]}, before the link")
     return Table(title, columns, tuple(rows), note="; ".join(notes))

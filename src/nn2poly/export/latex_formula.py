@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import isinf
 
 import numpy as np
@@ -13,12 +13,13 @@ import numpy as np
 from nn2poly.algebra.terms import Term
 from nn2poly.arguments import check_count
 from nn2poly.export.horner import check_writable
+from nn2poly.export.rounding import coefficient_errors, digits_within, raw_error
 from nn2poly.export.writing import spelling_of
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import Region
 from nn2poly.formula.region_tree import Between, level_names
 from nn2poly.inputs import Coordinate, Inputs
-from nn2poly.inputs.functions import Function, Identity, Power
+from nn2poly.inputs.functions import Identity, Power
 
 ESCAPES = {
     "\\": r"{\backslash}",
@@ -37,6 +38,8 @@ ESCAPES = {
     "`": r"\text{`}",
     '"': r"\text{''}",
 }
+# Whole numbers of more digits are written with a power of ten, as "%g" does.
+WHOLE_DIGITS = 6
 
 
 def latex(poly: Explicit, *, digits: int = 4, width: int = 80) -> dict[str, str]:
@@ -53,7 +56,8 @@ def latex(poly: Explicit, *, digits: int = 4, width: int = 80) -> dict[str, str]
     poly
         The polynomial; classifiers give raw outputs, before the link.
     digits
-        Significant digits.
+        Significant digits of the coefficients. Numbers that need more have more: the formula as
+        printed is off by about 10^(1 - digits) of the output's spread at most.
     width
         About how many characters a line holds.
 
@@ -111,9 +115,14 @@ class _Page:
         coordinate = self.inputs.coordinates[i]
         return f"{self.own[i]} ={{}}& {_definition(self.raw[i], coordinate, self.digits)}"
 
+    def threshold_error(self, column: int) -> float:
+        """Give a share of the range of a column; 0 where that is unknown."""
+        ranges = self.inputs.columns[column].ranges
+        return 0.0 if ranges is None else 10.0**-self.digits * (ranges[0][1] - ranges[0][0])
+
     def table_lines(self, i: int) -> list[str]:
-        function = self.inputs.coordinates[i].function
-        return _table_lines(self.raw[i], function, self.digits, self.width)
+        coordinate = self.inputs.coordinates[i]
+        return _table_lines(self.raw[i], coordinate, self.digits, self.width)
 
 
 def _formula_lines(poly: Explicit, column: int, name: str, page: _Page) -> list[str]:
@@ -121,14 +130,16 @@ def _formula_lines(poly: Explicit, column: int, name: str, page: _Page) -> list[
     several = len(poly.regions) > 1
     lines = [f"{name} ={{}}& {_cases(poly, page)}"] if several else []
     used: set[int] = set()
-    for region in poly.regions:
+    errors = coefficient_errors(poly, column, page.digits)
+    for region, allowed in zip(poly.regions, errors, strict=True):
         part = region.polynomial
         values, terms = part.coefficients[:, column], list(part.terms)
         kept = np.flatnonzero(values).tolist()
-        parts = [(float(values[k]), _product(terms[k], page.own)) for k in kept] or [(0.0, "")]
+        numbers = [_near(float(values[k]), allowed[k], page.digits) for k in kept]
+        products = [_product(terms[k], page.own) for k in kept]
         used |= {i for k in kept for i in terms[k] if page.moved[i]}
         head = _piece(region.number) if several else name
-        lines += _sum_lines(head, parts, page.digits, page.width)
+        lines += _sum_lines(head, list(zip(numbers, products, strict=True)), page.width)
     lines += map(page.definition, sorted(used))
     return [*lines, *(line for i in sorted(used) for line in page.table_lines(i))]
 
@@ -150,7 +161,7 @@ def _condition(region: Region, page: _Page) -> str:
     for column, meets in region.conditions.items():
         name = symbol(page.inputs.columns[column].name)
         if isinstance(meets, Between):
-            parts.append(_between(name, meets, page.digits))
+            parts.append(_between(name, meets, page.threshold_error(column)))
             continue
         names = level_names(page.inputs, column)
         levels = r",\, ".join(symbol(names[k]) for k in meets.levels)
@@ -158,8 +169,8 @@ def _condition(region: Region, page: _Page) -> str:
     return r",\ ".join(parts)
 
 
-def _between(name: str, meets: Between, digits: int) -> str:
-    low, high = (_signed(end, digits) for end in (meets.low, meets.high))
+def _between(name: str, meets: Between, error: float) -> str:
+    low, high = (_near(end, error) for end in (meets.low, meets.high))
     if isinf(meets.low):
         return f"{name} < {high}"
     return rf"{name} \ge {low}" if isinf(meets.high) else rf"{low} \le {name} < {high}"
@@ -208,13 +219,13 @@ def _product(term: Term, names: list[str]) -> str:
     return r"\,".join(name if n == 1 else f"{name}^{{{n}}}" for name, n in powers)
 
 
-def _sum_lines(output: str, parts: list[tuple[float, str]], digits: int, width: int) -> list[str]:
+def _sum_lines(output: str, parts: list[tuple[str, str]], width: int) -> list[str]:
     """Break the sum in front of signs; the first line begins with the output."""
     lines = [f"{output} ={{}}&"]
     length = 0
-    for k, (value, product) in enumerate(parts):
-        sign = "-" if value < 0 else "+" if k else ""
-        part = _part(abs(value), product, digits)
+    for k, (number, product) in enumerate(parts or [("0", "")]):
+        sign = "-" if number.startswith("-") else "+" if k else ""
+        part = _part(number.removeprefix("-"), product)
         more = _visible(part) + 3
         if length and length + more > width:
             lines.append("&")
@@ -227,8 +238,7 @@ def _sum_lines(output: str, parts: list[tuple[float, str]], digits: int, width: 
     return lines
 
 
-def _part(value: float, product: str, digits: int) -> str:
-    number = _number(value, digits)
+def _part(number: str, product: str) -> str:
     if not product:
         return number
     if number == "1":
@@ -244,45 +254,56 @@ def _visible(text: str) -> int:
 
 def _definition(feature: str, coordinate: Coordinate, digits: int) -> str:
     center, scale = coordinate.center, coordinate.scale
-    text = _curved(feature, coordinate.function, digits)
+    error = scale * 10.0**-digits
+    text = _curved(feature, coordinate, digits)
     sign = "+" if center < 0 else "-"
-    shifted = f"{text} {sign} {_number(abs(center), digits)}" if center else text
+    moved = abs(center) > error
+    shifted = f"{text} {sign} {_near(abs(center), error)}" if moved else text
     if scale == 1:
         return shifted
-    return f"{f'({shifted})' if center else shifted} / {_bracketed(_number(scale, digits))}"
+    return f"{f'({shifted})' if moved else shifted} / {_bracketed(_near(scale, error))}"
 
 
-def _curved(text: str, function: Function, digits: int) -> str:
+def _curved(text: str, coordinate: Coordinate, digits: int) -> str:
     """Hold a feature at its bounds, those that bind, and apply its function."""
+    function = coordinate.function
     if function.points:  # they hold it, in a line of their own
         return spelling_of(function, "latex").format(x=text)
     for end, name in ((function.low, "max"), (function.high, "min")):
         if not isinf(end):
-            text = rf"\{name}({text},\, {_signed(end, digits)})"
+            number = _near(end, raw_error(coordinate, end, digits))
+            text = rf"\{name}({text},\, {number})"
     if function.powers:
-        return "".join(_power(text, power, digits) for power in function.powers)
+        return "".join(_power(text, power) for power in function.powers)
     return text if isinstance(function, Identity) else spelling_of(function, "latex").format(x=text)
 
 
-def _power(text: str, power: Power, digits: int) -> str:
-    """Write one of the powers that a function is the sum of, with its sign."""
-    base, exponent = text, _signed(power.exponent, digits)
+def _power(text: str, power: Power) -> str:
+    """Write one of the powers that a function is the sum of, with its sign.
+
+    An exponent keeps all digits: how far it may be off depends on the values that are raised.
+    """
+    base, exponent = text, _near(power.exponent, 0.0)
     if power.added:
         side = text if power.sign > 0 else f"-{text}"
         side = side if power.alone else rf"\max({side},\, 0)"
-        base = f"({_number(power.added, digits)} + {side})"
+        base = f"({_near(power.added, 0.0)} + {side})"
     raised = f"({base}^{{{exponent}}} - 1) / {_bracketed(exponent)}"
     written = rf"\log({base})" if power.exponent == 0.0 else raised
     return written if power.sign > 0 else f" - {written}"
 
 
-def _table_lines(feature: str, function: Function, digits: int, width: int) -> list[str]:
+def _table_lines(feature: str, coordinate: Coordinate, digits: int, width: int) -> list[str]:
     """List the points that a function joins by straight lines, those outside held at the ends."""
-    if not function.points:
+    points = coordinate.function.points
+    if not points:
         return []
-    lines, length = [f"{_curved(feature, function, digits)} ={{}}& \\text{{linear through }}"], 24
-    for x, value in function.points:
-        point = rf"({_signed(x, digits)},\, {_signed(value, digits)})\ "
+    share = 10.0**-digits
+    gap = share * min(b - a for (a, _), (b, _) in pairwise(points))
+    curve = _curved(feature, coordinate, digits)
+    lines, length = [f"{curve} ={{}}& \\text{{linear through }}"], 24
+    for x, value in points:
+        point = rf"({_near(x, gap)},\, {_near(value, share * coordinate.scale)})\ "
         if length + _visible(point) > width:
             lines.append("& ")
             length = 0
@@ -291,15 +312,19 @@ def _table_lines(feature: str, function: Function, digits: int, width: int) -> l
     return lines
 
 
-def _signed(value: float, digits: int) -> str:
-    return ("-" if value < 0 else "") + _number(abs(value), digits)
-
-
 def _bracketed(number: str) -> str:
     return f"({number})" if "times" in number else number
 
 
-def _number(value: float, digits: int) -> str:
-    """Round to significant digits, with a power of ten where that is shorter."""
-    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
-    return rf"{mantissa} \times 10^{{{int(exponent)}}}" if exponent else mantissa
+def _near(value: float, error: float, least: int = 1) -> str:
+    """Write a number with as many digits as keep it within an error, but at least so many."""
+    digits = digits_within(value, error, least)
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent = f"{abs(value):.{digits}g}".partition("e")
+    if not exponent:
+        return sign + mantissa
+    # 300 is shorter than 3e2, and true where no digit of it is made up.
+    whole = f"{round(abs(value))}"
+    if len(whole) <= WHOLE_DIGITS and float(f"{mantissa}e{exponent}") == float(whole):
+        return sign + whole
+    return sign + rf"{mantissa} \times 10^{{{int(exponent)}}}"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nn2poly.arguments import listed, plural
+from nn2poly.algebra.terms import Term
+from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula import ranking
+from nn2poly.formula.legend import baselines, legend, units
 from nn2poly.formula.term_names import term_name
-from nn2poly.inputs import held_text
+from nn2poly.inputs import Inputs, held_text
 from nn2poly.tables import ROUNDING, Table, one_line
 
 if TYPE_CHECKING:
@@ -21,24 +24,6 @@ if TYPE_CHECKING:
 # How many terms a formula shows, and how many outputs (taste).
 SHOWN_TERMS = 6
 SHOWN_OUTPUTS = 3
-
-
-def units(poly: Polynomial) -> str:
-    """Say in which coordinates the coefficients are.
-
-    Examples
-    --------
-    >>> from nn2poly.formula.polynomial import Polynomial
-    >>> units(Polynomial([[0.0], [1.0]], 1, ["t"]))
-    'coefficients per raw unit'
-    """
-    coordinates = poly.inputs.coordinates
-    if all(coordinate.center == 0.0 and coordinate.scale == 1.0 for coordinate in coordinates):
-        pairs = zip(poly.inputs.entry_names, poly.feature_names, strict=True)
-        curved = [entry for entry, name in pairs if entry != name]
-        also = f", and per unit of {listed(curved, str)}" if curved else ""
-        return f"coefficients per raw unit{also}"
-    return "coefficients per scaled unit, (x - center) / scale; .rebase() gives raw units"
 
 
 def facts(poly: Polynomial) -> str:
@@ -60,20 +45,51 @@ def formula(poly: Polynomial, output: int = 0) -> str:
     >>> formula(Polynomial([[1.5], [-2.0], [0.25]], 1, ["rm", "lstat"]))
     'y = 1.5 - 2 rm + 0.25 lstat'
     """
-    first = poly.terms.ends[1]
-    places = ranking.top_places(poly, SHOWN_TERMS + 1 - first, output)
-    places = np.concatenate([np.arange(first), places])
+    places = shown_places(poly, output)
     values = _settled(poly.coefficients[places, output]).tolist()
     parts = []
     for place, value in zip(places.tolist(), values, strict=True):
         term = poly.terms[place]
         sign = "-" if value < 0 else "+"
-        name = f" {term_name(term, poly.inputs.entry_names)}" if term else ""
+        name = f" {term_name(term, poly.inputs.written_names)}" if term else ""
         parts.append(f"{sign} {abs(value):.4g}{name}")
     text = " ".join(parts).removeprefix("+ ") or "0"
     rest = poly.n_terms - len(places)
     more = f" + … {rest:,} more" if rest else ""
     return f"{poly.outputs.scale_names[output]} = {text}{more}"
+
+
+def shown_places(poly: Polynomial, output: int) -> IntArray:
+    """Give the places of the terms that `formula` writes: the intercept and the largest."""
+    first = poly.terms.ends[1]
+    places = ranking.top_places(poly, SHOWN_TERMS + 1 - first, output)
+    return np.concatenate([np.arange(first), places])
+
+
+def shown_terms(poly: Polynomial) -> list[Term]:
+    """List the terms that are written for the outputs that are shown."""
+    outputs = range(min(poly.n_outputs, SHOWN_OUTPUTS))
+    return [poly.terms[i] for k in outputs for i in shown_places(poly, k).tolist()]
+
+
+def endings(
+    inputs: Inputs, terms: Sequence[Term], n_terms: int, *, cut: bool, compared: str = ""
+) -> list[str]:
+    """Give the lines below formulas: units, what names stand for, bounds, what gives all terms."""
+    every = f".to_frame() gives all {n_terms:,} terms" if cut else ""
+    lines = (units(inputs), legend(inputs, terms), compared, held_text(inputs), every)
+    return [line for line in lines if line]
+
+
+def _endings(poly: Polynomial) -> list[str]:
+    terms = shown_terms(poly)
+    compared = baselines(poly.inputs, poly.terms, terms)
+    return endings(poly.inputs, terms, poly.n_terms, cut=is_cut(poly), compared=compared)
+
+
+def is_cut(poly: Polynomial) -> bool:
+    """Say that there are terms or outputs that are not written."""
+    return poly.n_terms > len(shown_places(poly, 0)) or poly.n_outputs > SHOWN_OUTPUTS
 
 
 def _settled(values: FloatArray) -> FloatArray:
@@ -83,17 +99,18 @@ def _settled(values: FloatArray) -> FloatArray:
 
 def ranked(poly: Polynomial, places: IntArray) -> Table:
     """List terms at some places, and say what they are ranked by."""
+    measure = "" if poly.deviations is None else "ranked by how far they moved the output; "
     found = ranking.ranked_table(
         poly.terms,
         (places, poly.coefficients[places]),
-        poly.inputs.entry_names,
+        poly.inputs,
         poly.output_names,
         title=f"{len(places)} largest of {poly.n_terms:,} terms",
-        note=units(poly),
+        note=f"{measure}{units(poly.inputs)}",
     )
-    if poly.deviations is None:
-        return found
-    return replace(found, note=f"ranked by how far they moved the output; {found.note}")
+    terms = ranking.terms_at(poly.terms, places)
+    compared = baselines(poly.inputs, poly.terms, terms)
+    return replace(found, note=f"{found.note}\n{compared}") if compared else found
 
 
 def all_terms(poly: Polynomial) -> Table:
@@ -110,12 +127,11 @@ def _columns(poly: Polynomial) -> tuple[str, ...]:
 
 def text(poly: Polynomial) -> str:
     """Give the `repr`: facts, a formula per output, and where inputs are held."""
-    lines = [f"Polynomial({facts(poly)}; {units(poly)})"]
+    lines = [f"Polynomial({facts(poly)})"]
     lines += [f"  {formula(poly, k)}" for k in range(min(poly.n_outputs, SHOWN_OUTPUTS))]
     if poly.n_outputs > SHOWN_OUTPUTS:
         lines.append(f"  … {poly.n_outputs - SHOWN_OUTPUTS} more outputs")
-    if held := held_text(poly.inputs):
-        lines.append(f"  {held}")
+    lines += [f"  {line}" for line in _endings(poly)]
     return "\n".join(map(one_line, lines))
 
 
@@ -126,6 +142,5 @@ def html(poly: Polynomial) -> str:
         for k in range(min(poly.n_outputs, SHOWN_OUTPUTS))
     )
     head = f"<p><strong>Polynomial</strong>: {escape(facts(poly))}</p>"
-    held = escape(held_text(poly.inputs))
-    formulas += f"<p>{held}</p>" if held else ""
+    formulas += "".join(f"<p>{escape(line)}</p>" for line in _endings(poly))
     return f"<div>{head}{formulas}{poly.top(10)._repr_html_()}</div>"

@@ -50,8 +50,9 @@ def from_r(
     >>> import nn2poly as n2p
     >>> r = {"labels": [[0], [1], [1, 2]], "values": [[3.0], [0.5], [2.0]]}
     >>> n2p.from_r(r, feature_names=["age", "dose"])
-    Polynomial(2 features, order 2, 3 terms, 1 output; coefficients per raw unit)
+    Polynomial(2 features, order 2, 3 terms, 1 output)
       y = 3 + 2 age · dose + 0.5 age
+      coefficients per raw unit
     """
     found = _last_layer(_opened(source) if isinstance(source, str | Path) else source)
     terms = [_term(label) for label in _list(found["labels"], "labels")]

@@ -10,7 +10,7 @@ import numpy as np
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.largest import largest
-from nn2poly.inputs import Inputs
+from nn2poly.formula.legend import unit_text
 from nn2poly.sampling import evenly
 
 if TYPE_CHECKING:
@@ -100,18 +100,6 @@ def ranking(poly: Polynomial, X: Any = None) -> Ranking:
         return Ranking(np.asarray(kept, dtype=np.float64), DEVIATION, "on the sample")
     sizes = np.where(poly.terms.orders()[:, None] == 0, 0.0, np.abs(poly.coefficients))
     return Ranking(sizes, "absolute coefficient", unit_text(poly.inputs))
-
-
-def unit_text(inputs: Inputs) -> str:
-    """Say in which units coefficients are.
-
-    Examples
-    --------
-    >>> unit_text(Inputs.of(["t"])), unit_text(Inputs.of(["t"], center=20.0))
-    ('per raw unit', 'per unit of (x − center) / scale')
-    """
-    raw = all(coordinate.is_plain for coordinate in inputs.coordinates)
-    return "per raw unit" if raw else "per unit of (x − center) / scale"
 
 
 def _settled(sizes: FloatArray) -> FloatArray:

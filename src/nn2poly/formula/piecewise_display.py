@@ -7,10 +7,12 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from nn2poly.arguments import plural
-from nn2poly.formula import display
+from nn2poly.formula import display, ranking
 from nn2poly.formula.borders import side_text
+from nn2poly.formula.legend import baselines, legend
 from nn2poly.formula.protocol import Region
 from nn2poly.formula.region_tree import Leaf, Tree
+from nn2poly.formula.term_names import output_index
 from nn2poly.inputs import Inputs
 from nn2poly.tables import Table, one_line
 
@@ -23,8 +25,24 @@ def top(regions: Sequence[Region], n: int, output: int | str | None) -> Table:
     tables = [(region, region.polynomial.top(n, output)) for region in regions]
     first = tables[0][1]
     rows = tuple((region.number, *row) for region, table in tables for row in table.rows)
+    said = first.note.partition("\n")[0]
+    note = "\n".join(filter(None, (said, *_top_legend(regions, n, output))))
     title = f"{n} largest terms of each of {plural(len(regions), 'region')}"
-    return Table(title, ("region", *first.columns), rows, note=first.note)
+    return Table(title, ("region", *first.columns), rows, note=note)
+
+
+def _top_legend(regions: Sequence[Region], n: int, output: int | str | None) -> list[str]:
+    """Say what names in the terms of `top` stand for, and what levels are compared with."""
+    first = regions[0].polynomial
+    column = None if output is None else output_index(output, first.output_names)
+    terms, lines = [], []
+    for region in regions:
+        poly = region.polynomial
+        chosen = ranking.terms_at(poly.terms, ranking.top_places(poly, n, column))
+        terms += chosen
+        if compared := baselines(poly.inputs, poly.terms, chosen, region.conditions):
+            lines.append(f"region {region.number}: {compared}")
+    return [legend(first.inputs, terms), *lines]
 
 
 def all_terms(regions: Sequence[Region]) -> Table:
@@ -59,10 +77,11 @@ def facts(formula: PiecewisePolynomial) -> str:
 
 def text(formula: PiecewisePolynomial) -> str:
     """Give the `repr`: facts, then every region with its rule and its formulas."""
-    lines = [f"PiecewisePolynomial({facts(formula)}; {display.units(formula.polynomials[0])})"]
+    lines = [f"PiecewisePolynomial({facts(formula)})"]
     for region in formula.regions:
         lines.append(f"  region {region.number}: {_described(region)}")
         lines += [f"    {line}" for line in _formulas(region)]
+    lines += [f"  {line}" for line in _endings(formula)]
     return "\n".join(map(one_line, lines))
 
 
@@ -80,13 +99,23 @@ def _formulas(region: Region) -> list[str]:
     poly = region.polynomial
     lines = [display.formula(poly, k) for k in range(min(poly.n_outputs, display.SHOWN_OUTPUTS))]
     more = poly.n_outputs - display.SHOWN_OUTPUTS
-    return [*lines, f"… {more} more outputs"] if more > 0 else lines
+    lines += [f"… {more} more outputs"] if more > 0 else []
+    compared = baselines(poly.inputs, poly.terms, display.shown_terms(poly), region.conditions)
+    return [*lines, compared] if compared else lines
+
+
+def _endings(formula: PiecewisePolynomial) -> list[str]:
+    polys = formula.polynomials
+    terms = [term for poly in polys for term in display.shown_terms(poly)]
+    cut = any(map(display.is_cut, polys))
+    return display.endings(formula.inputs, terms, formula.n_terms, cut=cut)
 
 
 def html(formula: PiecewisePolynomial) -> str:
     """Give the notebook view: facts, the tree, and each formula, all escaped."""
     head = f"<p><strong>PiecewisePolynomial</strong>: {escape(facts(formula))}</p>"
     regions = "".join(_html_region(region) for region in formula.regions)
+    regions += "".join(f"<p>{escape(line)}</p>" for line in _endings(formula))
     return f"<div>{head}<ul>{_html_tree(formula.tree, formula.inputs)}</ul>{regions}</div>"
 
 

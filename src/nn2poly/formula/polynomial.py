@@ -387,7 +387,10 @@ class Polynomial:
         except UnknownTermError:
             if not self.inputs.transforms:
                 raise
+        try:
             return parse_term(term, self.inputs.entry_names)
+        except UnknownTermError:
+            return parse_term(term, self.inputs.written_names)
 
     def to_frame(self) -> Any:
         """Give a pandas DataFrame: term, order, and one column per output."""

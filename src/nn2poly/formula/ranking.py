@@ -11,7 +11,9 @@ from nn2poly.algebra.terms import Term, Terms
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.formula.importance import ranking
 from nn2poly.formula.largest import largest
+from nn2poly.formula.legend import legend
 from nn2poly.formula.term_names import term_name
+from nn2poly.inputs import Inputs
 from nn2poly.tables import Table
 
 if TYPE_CHECKING:
@@ -99,13 +101,13 @@ def row_pieces(values: FloatArray, begin: int = 0) -> Iterator[FloatArray]:
 def ranked_table(
     terms: Terms,
     found: tuple[IntArray, FloatArray],
-    feature_names: Sequence[str],
+    inputs: Inputs,
     output_names: Sequence[str],
     *,
     title: str,
     note: str,
 ) -> Table:
-    """List terms by name, order and coefficients.
+    """List terms by name, order and coefficients; the note ends with what names stand for.
 
     Parameters
     ----------
@@ -115,16 +117,17 @@ def ranked_table(
         Places (n,) among them, and coefficients (n, n_outputs).
     """
     places, rows = found
-    chosen = _terms_at(terms, places)
+    chosen = terms_at(terms, places)
     lines = tuple(
-        (term_name(term, feature_names), len(term), *values)
+        (term_name(term, inputs.written_names), len(term), *values)
         for term, values in zip(chosen, rows.tolist(), strict=True)
     )
     columns = ("coefficient",) if len(output_names) == 1 else tuple(output_names)
+    note = "\n".join(filter(None, (note, legend(inputs, chosen))))
     return Table(title, ("term", "order", *columns), lines, note=note)
 
 
-def _terms_at(terms: Terms, places: IntArray) -> list[Term]:
+def terms_at(terms: Terms, places: IntArray) -> list[Term]:
     """Give the terms at some places, all different, in the order of the places."""
     order = np.argsort(places)
     ordered = list(terms.at(places[order]))

@@ -7,7 +7,8 @@ yes/no are 0, its lower value, and 1. A row that shows no level of a factor goes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from typing import Any
@@ -19,11 +20,14 @@ from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs
 from nn2poly.plain import plain_count, plain_list, plain_number, plain_object
+from nn2poly.tables import in_quotes, short_number
 
 # A threshold is rounded in words by at most this share of the range of its column.
 WORD_ERROR = 1e-4
 # More levels than this are said by those that it is not, if they are fewer (taste).
 MAX_NAMED = 3
+# What a name must not hold, to stand in a rule without quotes.
+LIKE_A_RULE = re.compile(r'[<>≤≥"]|\b(?:and|or|is|not)\b')
 # Trees of files are read by recursion; none that anybody reads is as deep.
 MAX_DEPTH = 64
 
@@ -243,15 +247,15 @@ def rule(found: Conditions, inputs: Inputs) -> str:
     >>> from nn2poly.inputs import Column
     >>> inputs = Inputs((Column("hour"), Column.factor("weather", ["clear", "rain", "snow"])))
     >>> rule({0: Between(6.5, 9.5), 1: Among((1, 2))}, inputs), rule({}, inputs)
-    ('6.5 ≤ hour < 9.5 and weather is rain or snow', 'everywhere')
+    ('6.5 ≤ hour < 9.5 and weather is (rain or snow)', 'everywhere')
     """
     parts = [condition_text(column, meets, inputs) for column, meets in found.items()]
     return " and ".join(parts) or "everywhere"
 
 
 def condition_text(column: int, meets: Between | Among, inputs: Inputs) -> str:
-    """Say one condition in words: ``hour < 6.5``, ``weather is rain or snow``."""
-    name = inputs.columns[column].name
+    """Say one condition in words: ``hour < 6.5``, ``weather is (rain or snow)``."""
+    name = rule_name(inputs.columns[column].name)
     if isinstance(meets, Among):
         return f"{name} {_levels_text(meets.levels, level_names(inputs, column))}"
     low, high = (threshold_text(end, inputs, column) for end in (meets.low, meets.high))
@@ -276,40 +280,43 @@ def level_names(inputs: Inputs, column: int) -> tuple[str, ...]:
         return tuple(level or "(empty)" for level in found.levels)
     (place,) = inputs.places[column]
     low, high = (float(end[place]) for end in inputs.ends())
-    return ("no", "yes") if (low, high) == (0.0, 1.0) else (_short(low, 0.0), _short(high, 0.0))
+    return (
+        ("no", "yes")
+        if (low, high) == (0.0, 1.0)
+        else (short_number(low, 0.0), short_number(high, 0.0))
+    )
 
 
 def _levels_text(levels: tuple[int, ...], names: tuple[str, ...]) -> str:
     """Name levels, or those that it is not where they are fewer."""
     others = [names[k] for k in range(len(names)) if k not in levels]
     if len(others) < len(levels) and len(levels) > MAX_NAMED:
-        return f"is not {' or '.join(others)}"
-    return f"is {' or '.join(names[k] for k in levels)}"
+        return f"is not {either(others)}"
+    return f"is {either([names[k] for k in levels])}"
+
+
+def either(names: Sequence[str]) -> str:
+    """Name levels, several in brackets: beside "not" and "and", an "or" could be read otherwise."""
+    told = " or ".join(map(rule_name, names))
+    return f"({told})" if len(names) > 1 else told
+
+
+def rule_name(name: str) -> str:
+    """Quote the name of a column or a level that reads like a part of a rule.
+
+    Examples
+    --------
+    >>> [rule_name(name) for name in ("5. Advanced Degree", "1. < HS Grad", "trade and craft")]
+    ['5. Advanced Degree', '"1. < HS Grad"', '"trade and craft"']
+    """
+    return in_quotes(name) if LIKE_A_RULE.search(name) else name
 
 
 def threshold_text(value: float, inputs: Inputs, column: int) -> str:
     """Write a threshold as short as it stays the same to the eye, given the column's range."""
     ranges = inputs.columns[column].ranges
     width = 0.0 if ranges is None else ranges[0][1] - ranges[0][0]
-    return _short(value, WORD_ERROR * width)
-
-
-def _short(value: float, error: float) -> str:
-    """Write a number with as few digits as keep it within an error; 0 for a millionth of it.
-
-    Examples
-    --------
-    >>> _short(6.5, 0.0), _short(2.0132345678, 0.01), _short(1350000000.5, 0.0)
-    ('6.5', '2.01', '1350000000')
-    """
-    if not isfinite(value):
-        return str(value)
-    allowed = error if error > 0.0 else 1e-6 * abs(value)
-    rounded = (float(f"{value:.{digits}g}") for digits in range(1, 18))
-    found = next((number for number in rounded if abs(number - value) <= allowed), value)
-    if found == 0.0 or 1e-4 <= abs(found) < 1e15:
-        return np.format_float_positional(found + 0.0, trim="-")
-    return f"{found:g}"
+    return short_number(value, WORD_ERROR * width)
 
 
 # ---- checks and files ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import product
@@ -11,9 +12,12 @@ import numpy as np
 
 from nn2poly.algebra.terms import Term
 from nn2poly.errors import InvalidInputError, UnknownTermError
+from nn2poly.tables import in_quotes
 
 # Between the factors of a product: names may hold spaces, so that a space would not tell.
 TIMES = " · "
+# The sign with an even number of quotes behind it.
+OUTSIDE_QUOTES = re.compile(TIMES + r'(?=[^"]*(?:"[^"]*"[^"]*)*$)')
 
 
 def term_name(term: Sequence[int], feature_names: Sequence[str]) -> str:
@@ -39,7 +43,7 @@ def parse_term(term: Any, feature_names: Sequence[str]) -> Term:
     ----------
     term
         An index, a name, a tuple of either, or a string such as ``"rm^2 · lstat"``, with or
-        without the sign; ``()`` and ``"1"`` are the intercept.
+        without the sign; ``()`` and ``"1"`` are the intercept. Names may stand in quotes.
 
     Examples
     --------
@@ -88,7 +92,8 @@ def _unknown_feature(text: str, names: Sequence[str]) -> UnknownTermError:
 
 def _parse_string(text: str, names: Sequence[str]) -> Term:
     """Read what `term_name` writes; without a sign every way to cut the string is tried."""
-    index = {name: i for i, name in enumerate(names)}
+    index = {in_quotes(name): i for i, name in enumerate(names)}
+    index |= {name: i for i, name in enumerate(names)}
     found = {tuple(sorted(reading)) for reading in _readings(text.split(" "), index)}
     found |= _signed(text, index)
     if text == "1":
@@ -106,7 +111,11 @@ def _parse_string(text: str, names: Sequence[str]) -> Term:
 
 def _signed(text: str, index: dict[str, int]) -> set[Term]:
     """List all ways to read a string as factors with a sign between them."""
-    ways = product(*(_factor(part, index) for part in text.split(TIMES)))
+    ways = [
+        way
+        for cut in (text.split(TIMES), OUTSIDE_QUOTES.split(text))
+        for way in product(*(_factor(part, index) for part in cut))
+    ]
     return {tuple(sorted(i for i, power in way for _ in range(power))) for way in ways}
 
 

@@ -22,6 +22,7 @@ from nn2poly.inputs.outside_rows import outside_range, warn_levels, warn_outside
 from nn2poly.inputs.renaming import renamed
 from nn2poly.inputs.table_reading import read_table, table_columns
 from nn2poly.plain import plain_count, plain_flag, plain_list, plain_object
+from nn2poly.tables import quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,6 +271,12 @@ class Inputs:
         """Names of the features as they enter: ``log(income)``."""
         pairs = zip(self.feature_names, self.coordinates, strict=True)
         return tuple(coordinate.function.text(name) for name, coordinate in pairs)
+
+    @cached_property
+    def written_names(self) -> tuple[str, ...]:
+        """Names of the features as they enter, in quotes where they look like an expression."""
+        pairs = zip(self.feature_names, self.coordinates, strict=True)
+        return tuple(coordinate.function.text(quoted(name)) for name, coordinate in pairs)
 
     def slopes(self, features: FloatArray) -> FloatArray:
         """Give dz/dx of every feature at features (n, p): an array of the same shape."""

@@ -8,6 +8,10 @@ from typing import Any
 from nn2poly.arrays import FloatArray
 from nn2poly.inputs.functions import IDENTITY, Function, Identity, function_from
 from nn2poly.plain import plain_number, plain_object
+from nn2poly.tables import short_number
+
+# Of a scale: a printed formula may be off by as little, as one of coefficients with four digits.
+WRITTEN_ERROR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -56,13 +60,19 @@ class Coordinate:
         return replace(self, center=float(center), scale=float(scale))
 
     def text(self, name: str) -> str:
-        """Write it as people read it."""
-        inner = self.function.text(name)
+        """Write it as people read it, its numbers to a thousandth of its scale."""
+        return self.of(self.function.text(name))
+
+    def of(self, inner: str) -> str:
+        """Write it of what the function gives."""
+        error = WRITTEN_ERROR * self.scale
         if self.center:
-            inner = f"{inner} {'+' if self.center < 0 else '-'} {abs(self.center):.6g}"
+            center = short_number(abs(self.center), error)
+            inner = f"{inner} {'+' if self.center < 0 else '-'} {center}"
         if self.scale == 1.0:
             return inner
-        return f"{f'({inner})' if self.center else inner} / {self.scale:.6g}"
+        scale = short_number(self.scale, error)
+        return f"{f'({inner})' if self.center else inner} / {scale}"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data for a file."""

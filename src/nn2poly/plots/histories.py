@@ -11,8 +11,8 @@ from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.sparsity import SparsePath
 from nn2poly.errors import InvalidInputError
-from nn2poly.formula.importance import unit_text
 from nn2poly.formula.largest import largest
+from nn2poly.formula.legend import unit_text
 from nn2poly.formula.term_names import output_index
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import number, output_label, term_labels

@@ -13,7 +13,7 @@ from nn2poly.arguments import plural
 from nn2poly.formula.borders import side_text
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.protocol import check_formula
-from nn2poly.formula.region_tree import Leaf, Split, Tree, level_names
+from nn2poly.formula.region_tree import Leaf, Split, Tree, level_names, rule_name
 from nn2poly.inputs import Inputs
 from nn2poly.plots.footnotes import warn_below
 from nn2poly.plots.labels import number, plain, plain_lines
@@ -127,7 +127,7 @@ def _branches(tree: Tree, inputs: Inputs, depth: int, row: list[float]) -> Itera
     row.append(middle)
     name = inputs.columns[tree.column].name
     for node, place in zip((tree.left, tree.right), places, strict=True):
-        text = side_text(tree, node is tree.left, inputs)[len(name) + 1 :]
+        text = side_text(tree, node is tree.left, inputs)[len(rule_name(name)) + 1 :]
         asked = text.replace(" -", " −")
         brief = _brief(tree, node is tree.left, inputs, asked)
         yield _Branch(depth, middle, place, name, asked, brief, isinstance(node, Leaf))
