@@ -16,6 +16,7 @@ import nn2poly as n2p
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning, StorageError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Column, Coordinate, Hole, Inputs
+from nn2poly.inputs.indicators import detect_indicators
 
 SEX = Column.factor("sex", ["male", "female"])
 
@@ -38,6 +39,31 @@ def refused(call, error=InvalidInputError):
     with pytest.raises(error) as caught:
         call()
     return caught.value
+
+
+def test_two_columns_of_one_name_are_refused():
+    job, other = Column.factor("job", ["a", "b"]), Column.factor("job", ["c", "d"])
+    for pair in ((Column("job"), job), (job, other)):
+        error = refused(lambda pair=pair: Inputs((Column("age"), *pair)))
+        assert "'job' more than once" in error.found
+        assert "rename" in error.remedy
+    later = Column.factor("trade", ["c", "d"])
+    refused(lambda: Inputs((job, later)).renamed(["job=a", "job=b", "job=c", "job=d"]))
+
+
+def test_a_file_with_two_columns_of_one_name_is_refused():
+    trade = Column.factor("trade", ["c", "d"])
+    body = Inputs((Column.factor("job", ["a", "b"]), trade)).to_dict()
+    body["columns"][1]["name"] = "job"
+    assert "'job' more than once" in refused(lambda: Inputs.from_dict(body)).found
+
+
+def test_two_groups_of_levels_that_begin_alike_are_two_columns():
+    levels = np.eye(3)[np.random.default_rng(0).integers(0, 3, (200, 2))].reshape(200, 6)
+    names = [f"soil_{k}" for k in range(1, 7)]
+    found = detect_indicators(Inputs.of(names), levels)
+    assert [column.features for column in found.columns] == [tuple(names[:3]), tuple(names[3:])]
+    assert len({column.name for column in found.columns}) == 2
 
 
 # --- features --------------------------------------------------------------------------------
