@@ -66,6 +66,34 @@ def test_two_groups_of_levels_that_begin_alike_are_two_columns():
     assert len({column.name for column in found.columns}) == 2
 
 
+def raw_table():
+    """Make a number with holes, a factor of text, and one that is held as 0/1 columns."""
+    town = dataclasses.replace(Column.factor("town", list("abc")), is_text=True)
+    soil = Column.factor("soil", ["1", "2"], ["soil_1", "soil_2"])
+    age = Column("age", hole=Hole(fill=40.0))
+    return Inputs((age, Column.marking("age", Hole()), town, soil, Column.cut("bmi", [20.0])))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_missing_columns_are_named_as_in_the_table(frame):
+    whole = {"age": [30.0], "town": ["a"], "soil_1": [1.0], "soil_2": [0.0], "bmi": [22.0]}
+    assert raw_table().read(frame(whole)).shape == (1, 9)
+    for gone in (["town"], ["age", "town"], ["soil_1", "soil_2"], ["soil_2"], ["bmi"], ["age"]):
+        some = {name: value for name, value in whole.items() if name not in gone}
+        error = refused(lambda some=some: raw_table().read(frame(some)))
+        assert f"lacks {len(gone)} column" in error.what
+        assert error.found == "no " + ", ".join(map(repr, gone))
+        assert error.expected == "columns 'age', 'town', 'soil_1', 'soil_2', 'bmi'"
+    renamed = {"Town" if name == "town" else name: value for name, value in whole.items()}
+    assert refused(lambda: raw_table().read(frame(renamed))).remedy.endswith("'Town' for 'town'?")
+
+
+def test_a_missing_level_beside_the_others_is_named_itself():
+    levels = pd.DataFrame({"age": [30.0], "soil_1": 1.0, "soil_2": 0.0, "bmi": 22.0})
+    some = levels.assign(**{"town=a": 1.0, "town=b": 0.0})
+    assert refused(lambda: raw_table().read(some)).found == "no 'town=c'"
+
+
 # --- features --------------------------------------------------------------------------------
 
 

@@ -197,6 +197,12 @@ class Inputs:
         factors = [column for column in self.columns if column.kind == "factor"]
         return {name: level for c in factors for name, level in c.meanings.items()}
 
+    @cached_property
+    def sources_of(self) -> dict[str, str]:
+        """The column of the user's table that a feature is made of, where it is another one."""
+        made = [column for column in self.columns if column.marks or column.in_one_column]
+        return {name: c.marks or c.name for c in made for name in c.features}
+
     # ---- coordinates ----
 
     def to_working(self, features: FloatArray) -> FloatArray:
