@@ -298,7 +298,7 @@ def _mark_levels(
     place = np.fromiter(found, dtype=np.intp, count=len(values))
     known = np.flatnonzero(place >= 0)
     matrix[known, place[known]] = 1.0
-    missing, strange = _is_missing(column, values), place < 0
+    missing, strange = is_missing(column, values), place < 0
     if rest is not None:
         matrix[strange, rest] = 1.0
         return
@@ -323,7 +323,8 @@ def _other_place(value: object, places: dict[str, int]) -> int:
     return next((places[text] for text in spellings if text in places), -1)
 
 
-def _is_missing(column: Any, values: list[Any]) -> NDArray[np.bool_]:
+def is_missing(column: Any, values: list[Any]) -> NDArray[np.bool_]:
+    """Mark the values (n,) of a column of a frame that are missing: NaN, None, NA."""
     if hasattr(type(column), "isna"):
         return np.asarray(column.isna(), dtype=np.bool_)
     return np.array([value is None or value != value for value in values], dtype=np.bool_)
