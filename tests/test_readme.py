@@ -48,6 +48,14 @@ def test_the_readme_shows_these_pictures():
     assert re.findall(r"docs/images/readme/(\w+)\.png", text) == list(NAMES)
 
 
+def test_the_commands_for_a_fresh_machine_stand_by_the_installation_and_exist():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    before_code = text.partition("```python")[0]
+    assert {"demo", "test"} <= set(re.findall(r"`make (\w+)`", before_code))
+    targets = re.findall(r"^(\w[\w-]*):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    assert set(re.findall(r"`make ([\w-]+)`", text)) <= set(targets)
+
+
 def test_nothing_of_the_readme_is_hidden_in_a_comment():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "<!-- setup" not in text

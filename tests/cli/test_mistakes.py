@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -71,6 +73,31 @@ def test_weights_without_their_module_are_refused(here, call):
 def test_a_pickle_of_code_that_is_not_here_names_the_module(here, call):
     (here / "far.pkl").write_bytes(b"cno_such_package.nets\nNet\n.")
     refused(call, "convert", "far.pkl", "--trust", says=["'no_such_package'", "not installed here"])
+
+
+SCRIPT = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.line = torch.nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.line(x)
+
+torch.save(Net(), "net.pt")
+program = torch.export.export(Net(), (torch.ones(2, 3),))
+torch.export.save(program, "net.pt2")
+"""
+
+
+def test_a_class_that_cannot_be_imported_is_named_and_the_remedy_works(here, call):
+    subprocess.run([sys.executable, "-c", SCRIPT], cwd=here, check=True, capture_output=True)
+    says = ["class 'Net'", "cannot be imported", "torch.export.save", "model.onnx"]
+    found = refused(call, "convert", "net.pt", "-d", "plain.csv", "--trust", says=says)
+    assert "save the model again" not in found.stderr
+    call("convert", "net.pt2", "-d", "plain.csv", "-o", "net.json")
 
 
 def test_a_model_that_is_no_network_is_refused_by_its_kind(here, call):

@@ -56,6 +56,22 @@ def test_a_pipe_that_closes_early_is_no_error(ready, shell):
     assert "Exception" not in run.stderr
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "show poly.json",
+        "show poly.json --json",
+        "predict poly.json -d new.csv",
+        "export poly.json --to c",
+    ],
+)
+def test_a_closed_output_is_no_error(ready, shell, line):
+    run = shell(f"nn2poly {line} >&-", ready)
+    assert run.returncode == 0, run.stderr
+    assert "Error" not in run.stderr
+    assert "Traceback" not in run.stderr
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_may_not_be_written_is_named(ready, shell):
     (ready / "locked").mkdir(mode=0o500)

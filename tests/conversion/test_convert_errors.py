@@ -5,7 +5,9 @@ from math import comb
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+import torch
 
 import nn2poly as n2p
 from nn2poly.errors import (
@@ -215,6 +217,16 @@ def test_an_order_that_is_no_integer_is_refused(network, order):
     error = refused(InvalidInputError, network, order)
     assert error.where == "max_order"
     assert_says(error, "must be an integer", type(order).__name__)
+
+
+@pytest.mark.parametrize("table", [np.array, pd.DataFrame, pl.DataFrame, torch.tensor])
+@pytest.mark.parametrize("convert", [n2p.convert, n2p.polynomial_network])
+def test_data_in_the_place_of_the_order_are_told_their_name(network, table, convert):
+    X = table([[0.1, 0.2], [0.3, 0.4]])
+    with pytest.raises(InvalidInputError, match="data stand in the place of the order") as caught:
+        convert(network, X)
+    assert type(X).__name__ in caught.value.found
+    assert "data=X" in caught.value.remedy
 
 
 def test_the_order_is_checked_before_the_model():

@@ -7,15 +7,21 @@ import pandas as pd
 import polars as pl
 import pytest
 import torch
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 from sklearn.linear_model import LinearRegression
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier
 from torch import nn
 
 import nn2poly as n2p
@@ -89,6 +95,41 @@ def test_categories_keep_their_order_and_type():
     poly = n2p.convert(price, 1, data=X)
     assert poly.inputs.columns[0].levels == ("s", "m", "l")
     np.testing.assert_allclose(poly.predict(X), price(X), atol=1e-5)
+
+
+OTHERS = {
+    "forest": (RandomForestRegressor(3, random_state=0), "predict"),
+    "boosted trees": (GradientBoostingRegressor(n_estimators=3, random_state=0), "predict"),
+    "tree": (DecisionTreeClassifier(max_depth=2, random_state=0), "predict_proba"),
+    "regression by support vectors": (SVR(), "predict"),
+    "support vectors": (SVC(), "decision_function"),
+    "pipeline": (make_pipeline(StandardScaler(), SVR()), "predict"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_first_remedy_for_other_estimators_is_to_fit_their_answers(name):
+    model, method = OTHERS[name]
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    sums = X.sum(axis=1)
+    model = clone(model).fit(X, sums > 0 if is_classifier(model) else sums)
+    for read in (n2p.read_network, lambda model: n2p.convert(model, 1, data=X)):
+        with pytest.raises(UnsupportedModelError) as caught:
+            read(model)
+        assert caught.value.remedy == (
+            f"pass model.{method} to fit its outputs instead: convert(model.{method}, 2, data=X)"
+        )
+    poly = n2p.convert(getattr(model, method), 2, data=X)
+    assert poly.predict(X).shape[0] == 80
+
+
+def test_networks_inside_another_estimator_are_named():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    inside = MLPRegressor(hidden_layer_sizes=(3,), solver="lbfgs", random_state=0)
+    model = MultiOutputRegressor(inside).fit(X, X)
+    with pytest.raises(UnsupportedModelError) as caught:
+        n2p.convert(model, 1, data=X)
+    assert caught.value.remedy.startswith("convert each of its estimators_ on its own; or pass")
 
 
 def test_a_pipeline_with_any_estimator_takes_its_own_frame():

@@ -197,7 +197,7 @@ def test_sql_gives_the_predictions(curved, engine):
     places = ", ".join("?" * poly.n_features)
     connection.executemany(f"INSERT INTO data VALUES ({places})", X.tolist())
     parts = ", ".join(export.sql(poly).values())
-    assert_each_close(connection.execute(f"SELECT {parts} FROM data").fetchall(), Y)
+    assert_each_close(connection.execute(f"SELECT {parts} FROM data AS t").fetchall(), Y)
     assert_each_close(connection.execute(export.sql_select(poly, "data")).fetchall(), Y)
     connection.close()
 

@@ -145,7 +145,7 @@ def test_sql_gives_the_predictions(case, close, engine):
     poly, X, Y = case
     connection = table(engine, poly, X.tolist())
     texts = [f"{text} AS {quoted(name)}" for name, text in export.sql(poly).items()]
-    close(connection.execute(f"SELECT {', '.join(texts)} FROM data").fetchall(), Y)
+    close(connection.execute(f"SELECT {', '.join(texts)} FROM data AS t").fetchall(), Y)
     close(connection.execute(export.sql_select(poly, "data")).fetchall(), Y)
     connection.close()
 
@@ -156,7 +156,7 @@ def test_null_in_a_column_that_decides_gives_null(engine):
     connection = table(engine, poly, [[None, 1.0, 1.0, 0.0, 0.0, 0.0]])
     text = export.sql(poly)["y"]
     assert "CASE\n  WHEN" in text
-    assert connection.execute(f"SELECT {text} FROM data").fetchall() == [(None,)]
+    assert connection.execute(f"SELECT {text} FROM data AS t").fetchall() == [(None,)]
     assert connection.execute(export.sql_select(poly, "data")).fetchall() == [(None,)]
     connection.close()
 

@@ -1,6 +1,8 @@
 """SQL, run by DuckDB and by SQLite."""
 
+import re
 import sqlite3
+from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -10,6 +12,8 @@ import pytest
 from nn2poly import export
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.inputs import Column, Hole, Inputs
+from nn2poly.inputs.functions import Log
 
 
 def quoted(name):
@@ -29,7 +33,7 @@ def open_table(engine, names, X, kind="DOUBLE PRECISION"):
 
 def select(expressions):
     columns = ", ".join(f"{text} AS {quoted(name)}" for name, text in expressions.items())
-    return f"SELECT {columns} FROM data"
+    return f"SELECT {columns} FROM data AS t"
 
 
 @pytest.fixture(params=["duckdb", "sqlite"])
@@ -121,3 +125,51 @@ def test_a_name_that_sql_cannot_carry_is_refused(name):
     poly = Polynomial([[1.0], [2.0]], 1, [name])
     with pytest.raises(InvalidInputError, match="cannot be written in SQL"):
         export.sql(poly)
+
+
+@pytest.mark.parametrize("write", [export.sql, lambda poly: export.sql_select(poly, "data")])
+@pytest.mark.parametrize("names", [("temp", "TEMP"), ("Ähre", "ähre")])
+def test_columns_that_differ_in_capitals_alone_are_refused(write, names):
+    poly = Polynomial([[0.0], [1.0], [10.0], [2.0]], 1, [names[0], "b", names[1]])
+    with pytest.raises(InvalidInputError, match="capitals") as error:
+        write(poly)
+    assert all(repr(name) in error.value.where for name in names)
+    assert error.value.expected
+    assert error.value.found
+    assert "rename" in error.value.remedy
+
+
+def test_a_renamed_column_is_an_error_not_a_constant(engine):
+    connection = open_table(engine, ["income_2"], [[1.0], [2.0]])
+    poly = Polynomial([[1.0], [2.0]], 1, ["income"])
+    for statement in (select(export.sql(poly)), export.sql_select(poly, "data")):
+        with pytest.raises((duckdb.Error, sqlite3.Error), match="income"):
+            connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.parametrize("kind", ["raw", "probability", "label"])
+def test_no_quoted_column_stands_without_its_table(kind):
+    # Where "income" is text (MySQL, BigQuery, Spark), t."income" is a syntax error.
+    job = replace(Column.factor("job", ["clerk", "smith"]), is_text=True, hole=Hole(fill="clerk"))
+    inputs = Inputs((Column("income"), Column.cut("age", [30.0]), job, Column("bmi")))
+    poly = Polynomial(
+        np.ones((7, 1)), 1, inputs=inputs.through({0: Log(low=1.0, high=9.0)}), link="sigmoid"
+    )
+    (text,) = export.sql(poly, kind=kind).values()
+    _, _, inner = export.sql_select(poly, "data", kind=kind).partition("FROM")
+    for written in (text, inner.rpartition("FROM")[0]):
+        columns = re.findall(r'(..)"(\w+)"', written)
+        assert {name for _, name in columns} == {"income", "age", "job", "bmi"}
+        assert {before for before, _ in columns} == {"t."}
+
+
+def test_an_expression_takes_the_name_of_its_table(engine):
+    name = 'data of "May"'
+    connection = open_table(engine, ["a"], [[1.0]])
+    connection.execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM data")
+    poly = Polynomial([[1.0], [2.0]], 1, ["a"])
+    (text,) = export.sql(poly, name).values()
+    both = f"SELECT {text} FROM {quoted(name)}, (SELECT 7 AS a) AS other"
+    assert connection.execute(both).fetchall() == [(3.0,)]
+    connection.close()

@@ -16,6 +16,7 @@ import nn2poly as n2p
 from nn2poly.errors import InvalidInputError, OutsideRangeWarning, StorageError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Column, Coordinate, Hole, Inputs
+from nn2poly.inputs.indicators import detect_indicators
 
 SEX = Column.factor("sex", ["male", "female"])
 
@@ -38,6 +39,59 @@ def refused(call, error=InvalidInputError):
     with pytest.raises(error) as caught:
         call()
     return caught.value
+
+
+def test_two_columns_of_one_name_are_refused():
+    job, other = Column.factor("job", ["a", "b"]), Column.factor("job", ["c", "d"])
+    for pair in ((Column("job"), job), (job, other)):
+        error = refused(lambda pair=pair: Inputs((Column("age"), *pair)))
+        assert "'job' more than once" in error.found
+        assert "rename" in error.remedy
+    later = Column.factor("trade", ["c", "d"])
+    refused(lambda: Inputs((job, later)).renamed(["job=a", "job=b", "job=c", "job=d"]))
+
+
+def test_a_file_with_two_columns_of_one_name_is_refused():
+    trade = Column.factor("trade", ["c", "d"])
+    body = Inputs((Column.factor("job", ["a", "b"]), trade)).to_dict()
+    body["columns"][1]["name"] = "job"
+    assert "'job' more than once" in refused(lambda: Inputs.from_dict(body)).found
+
+
+def test_two_groups_of_levels_that_begin_alike_are_two_columns():
+    levels = np.eye(3)[np.random.default_rng(0).integers(0, 3, (200, 2))].reshape(200, 6)
+    names = [f"soil_{k}" for k in range(1, 7)]
+    found = detect_indicators(Inputs.of(names), levels)
+    assert [column.features for column in found.columns] == [tuple(names[:3]), tuple(names[3:])]
+    assert len({column.name for column in found.columns}) == 2
+
+
+def raw_table():
+    """Make a number with holes, a factor of text, and one that is held as 0/1 columns."""
+    town = dataclasses.replace(Column.factor("town", list("abc")), is_text=True)
+    soil = Column.factor("soil", ["1", "2"], ["soil_1", "soil_2"])
+    age = Column("age", hole=Hole(fill=40.0))
+    return Inputs((age, Column.marking("age", Hole()), town, soil, Column.cut("bmi", [20.0])))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_missing_columns_are_named_as_in_the_table(frame):
+    whole = {"age": [30.0], "town": ["a"], "soil_1": [1.0], "soil_2": [0.0], "bmi": [22.0]}
+    assert raw_table().read(frame(whole)).shape == (1, 9)
+    for gone in (["town"], ["age", "town"], ["soil_1", "soil_2"], ["soil_2"], ["bmi"], ["age"]):
+        some = {name: value for name, value in whole.items() if name not in gone}
+        error = refused(lambda some=some: raw_table().read(frame(some)))
+        assert f"lacks {len(gone)} column" in error.what
+        assert error.found == "no " + ", ".join(map(repr, gone))
+        assert error.expected == "columns 'age', 'town', 'soil_1', 'soil_2', 'bmi'"
+    renamed = {"Town" if name == "town" else name: value for name, value in whole.items()}
+    assert refused(lambda: raw_table().read(frame(renamed))).remedy.endswith("'Town' for 'town'?")
+
+
+def test_a_missing_level_beside_the_others_is_named_itself():
+    levels = pd.DataFrame({"age": [30.0], "soil_1": 1.0, "soil_2": 0.0, "bmi": 22.0})
+    some = levels.assign(**{"town=a": 1.0, "town=b": 0.0})
+    assert refused(lambda: raw_table().read(some)).found == "no 'town=c'"
 
 
 # --- features --------------------------------------------------------------------------------

@@ -447,13 +447,19 @@ def test_the_levels_have_the_effects_of_an_affine_pipeline():
     )
 
 
-def test_a_column_may_be_a_number_and_a_category():
+def test_a_column_that_is_a_number_and_a_category_is_refused_and_a_second_one_helps():
     X, y = people()
-    columns = ColumnTransformer(
-        [("number", StandardScaler(), ["rooms"]), ("level", OneHotEncoder(), ["rooms"])]
-    )
-    network = assert_same_regressor(fit(pipeline(columns), X, y), X)
-    assert network.feature_names == ("rooms", "rooms=1", "rooms=2", "rooms=3")
+    X = X.assign(rooms_kind=X["rooms"])
+
+    def columns(second):
+        encoded = [("number", StandardScaler(), ["rooms"]), ("level", OneHotEncoder(), [second])]
+        return fit(pipeline(ColumnTransformer(encoded)), X, y)
+
+    with pytest.raises(UnsupportedModelError, match="twice: as a number, and as its cat") as error:
+        n2p.read_network(columns("rooms"))
+    assert "a second column with the same values" in error.value.remedy
+    network = assert_same_regressor(columns("rooms_kind"), X)
+    assert network.feature_names == ("rooms", *(f"rooms_kind={k}" for k in (1, 2, 3)))
 
 
 def test_a_scaler_after_the_encoder_folds_in():

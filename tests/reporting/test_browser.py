@@ -498,7 +498,7 @@ def test_copied_python_and_sql_give_the_same_numbers(stay, diabetes):
     frame = pd.DataFrame(diabetes.X, columns=diabetes.poly.feature_names)
     with duckdb.connect() as engine:
         engine.register("rows", frame)
-        numbers = engine.execute(f"select {copied(page, 'SQL')} from rows").fetchnumpy()
+        numbers = engine.execute(f"select {copied(page, 'SQL')} from rows as t").fetchnumpy()
     np.testing.assert_allclose(next(iter(numbers.values())), expected, rtol=1e-9)
     assert r"\begin{aligned}" in copied(page, "LaTeX")
 

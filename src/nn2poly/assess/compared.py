@@ -111,5 +111,6 @@ def _check(
         notice_raw(network, model, after, network.check_data(few, where="X", allow_nan=True))
         return
     if frame_columns(few) is None:
-        few = network.check_data(few, where="X")
+        # Whether rows with holes are refused or left out is said where all rows are read.
+        few = network.check_data(few, where="X", allow_nan=True)
     check_reading(network, model, few, output=output, parts=parts)

@@ -28,6 +28,7 @@ from nn2poly.inputs import (
     check_missing,
     complete_rows,
     held_features,
+    offering_skip,
     read_either,
     share_beyond,
 )
@@ -162,7 +163,8 @@ def fidelity(
     network = comparable(model, poly.inputs, poly.outputs, X, after=after, output=output)
     check_pair(network, poly, "fidelity")
     skip, pair = check_missing(missing), (poly.inputs, network.inputs)
-    rows = read_evenly(X, lambda table: read_either(table, *pair, allow_nan=skip))
+    with offering_skip():
+        rows = read_evenly(X, lambda table: read_either(table, *pair, allow_nan=skip))
     for name, given in (("y", y), ("sample_weight", sample_weight), ("groups", groups)):
         if given is not None and is_stream(X):
             raise InvalidInputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -63,6 +64,9 @@ def build() -> typer.Typer:
 
 def run() -> None:
     """Run the application on the arguments of the process."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell: nobody listens
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a name that the terminal cannot write is no bug
             stream.reconfigure(errors="backslashreplace")

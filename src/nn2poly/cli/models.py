@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -48,6 +49,8 @@ ADVICE = {
     ".json": "give the network here; a polynomial is read by show, predict, plot and export",
     ".csv": "give the network here, and the table after --data",
 }
+# What unpickling says of a name that its module does not have.
+NOT_IMPORTABLE = re.compile(r"Can't get attribute '([^']+)' on <module")
 FORMATS = (".onnx", ".keras", ".skops", ".pt2")
 
 
@@ -194,6 +197,8 @@ def _damage_told(path: Path, what: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         raise _missing(path, error) from error
     except Exception as error:
+        if (name := NOT_IMPORTABLE.match(str(error))) is not None:
+            raise _not_importable(path, name[1]) from error
         first = str(error).strip().partition("\n")[0]
         raise StorageError(
             what,
@@ -212,6 +217,18 @@ def _missing(path: Path, error: ModuleNotFoundError) -> NN2PolyError:
         where=str(path),
         found=f"no module named {error.name!r}",
         remedy="run where that module can be imported, or save the model as .onnx",
+    )
+
+
+def _not_importable(path: Path, name: str) -> StorageError:
+    better = "export it: torch.export.save(…, 'model.pt2'), or to model.onnx"
+    return StorageError(
+        f"The class {name!r} of the model cannot be imported here.",
+        where=str(path),
+        expected="classes of modules that are installed here",
+        found="a pickle, which holds the names of its classes, not their code",
+        remedy="load the model where the class is defined, and "
+        + (better if path.suffix.startswith(".pt") else "save it as .skops or .onnx"),
     )
 
 

@@ -39,7 +39,7 @@ from nn2poly.conversion.transforms import check_transformable, check_transforms
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import check_missing, frame_columns, read_array
+from nn2poly.inputs import check_missing, frame_columns, read_array, table_width
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model, Oracle
 from nn2poly.network.several import joined_data
@@ -553,6 +553,14 @@ def _check_target(target_r2: float) -> float:
 
 def _check_order(max_order: int | str) -> int:
     """Give the order, or 0 for one to be looked for."""
+    if table_width(max_order) is not None:
+        raise InvalidInputError(
+            "The data stand in the place of the order.",
+            where="max_order",
+            expected='an integer, or "auto"',
+            found=type(max_order).__name__,
+            remedy="pass them by their name: convert(model, 2, data=X)",
+        )
     return 0 if isinstance(max_order, str) and max_order == "auto" else check_order(max_order)
 
 

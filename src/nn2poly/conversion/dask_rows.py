@@ -20,6 +20,7 @@ from nn2poly.conversion.folds import (
     numbering,
 )
 from nn2poly.errors import InvalidInputError
+from nn2poly.inputs import offering_skip
 from nn2poly.network.oracle import Model
 from nn2poly.sampling import row_keys
 from nn2poly.streams import dask_parts
@@ -97,7 +98,8 @@ def dask_sample(
 
 def _read(network: Model, table: Any, where: str, skip_missing: bool) -> FloatArray:
     """Read a table to features (n, p); rows with holes are refused, or left out."""
-    X = network.check_data(table, where=where, allow_nan=skip_missing)
+    with offering_skip():
+        X = network.check_data(table, where=where, allow_nan=skip_missing)
     return X[~np.isnan(X).any(axis=1)] if skip_missing else X
 
 

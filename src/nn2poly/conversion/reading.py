@@ -24,7 +24,7 @@ from nn2poly.conversion.folds import (
     numbering,
 )
 from nn2poly.errors import InvalidInputError
-from nn2poly.inputs import complete_rows, frame_columns
+from nn2poly.inputs import complete_rows, frame_columns, offering_skip
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model
 from nn2poly.sampling import Keys, distinct, group_keys, row_keys
@@ -37,7 +37,6 @@ MIN_GROUPS = 5
 # Rows of which few are different, or in few groups, up to which a conversion is repeated (taste).
 FEW_TO_REPEAT = 5_000
 
-SKIPPING = 'missing="skip" leaves such rows out'
 # Rows of a collection of Dask that are looked at for its columns and types.
 FIRST_ROWS = 1_000
 
@@ -139,10 +138,8 @@ def read_sample(
         (X, weights), given = gathered, None
         weights = weights * _weights(sample_weight, len(X), "sample_weight")
     else:
-        try:
+        with offering_skip():
             X = network.check_data(data, where="data", allow_nan=skip_missing)
-        except InvalidInputError as error:
-            raise error.also(SKIPPING if "NaN" in error.what else None) from error.__cause__
         weights = _weights(sample_weight, len(X), "sample_weight")
         given = None if groups is None else group_keys(groups, len(X))
         complete = complete_rows(X, "data")
@@ -314,7 +311,8 @@ def _checked_batches(
         if _is_table(X) and not len(X):
             continue
         where = f"data, batch {number}"
-        rows = network.check_data(X, where=where, allow_nan=skip_missing)
+        with offering_skip():
+            rows = network.check_data(X, where=where, allow_nan=skip_missing)
         weights = _weights(given, len(rows), f"weights of batch {number}")
         yield from chunks(*_complete(rows, weights, where))
         empty, light = False, light and not weights.any()

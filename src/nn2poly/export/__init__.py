@@ -7,7 +7,7 @@ out to raw units, large numbers can cancel.
 >>> import nn2poly as n2p
 >>> poly = n2p.Polynomial([[1.0], [2.0], [3.0]], 1, ["rm", "lstat"], ["price"])
 >>> n2p.export.sql(poly)["price"]
-'1e0 + 2e0*"rm" + 3e0*"lstat"'
+'1e0 + 2e0*t."rm" + 3e0*t."lstat"'
 """
 
 from nn2poly.export.brace_source import c, javascript

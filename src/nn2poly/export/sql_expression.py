@@ -1,4 +1,9 @@
-"""SQL: an expression over quoted columns, or a whole SELECT."""
+"""SQL: an expression over the columns of a table, or a whole SELECT.
+
+Every column is written with its table, ``t."income"``. Engines that read double quotes as text
+would compute with the word instead of the column, and SQLite does so with a name that no column
+has; behind ``t.`` both are errors.
+"""
 
 from __future__ import annotations
 
@@ -45,30 +50,34 @@ def _text(value: str) -> str:
     return _literal(value)
 
 
+# The table in a query, where nobody names it.
+ALIAS = "t"
 # An expression that stands alone would repeat a long formula to hold it where EXP ends.
 INLINE = Ending(COMPACT, "EXP({x})", _text, " AND ", "NULL", held=False)
 BEHIND = Ending(COMPACT, "EXP({x})", _text, " AND ", "NULL")
 
 
-def sql(poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
+def sql(poly: Explicit, table: str | None = None, *, kind: str = "predict") -> dict[str, str]:
     """Write each output as an SQL expression over the columns of the raw table.
 
-    Put it into ``SELECT <expression> AS "price" FROM t``; with regions it is a ``CASE WHEN``,
-    NULL where a column that decides is NULL. Columns are in double quotes
-    (ANSI: DuckDB, PostgreSQL, SQLite, Snowflake, Oracle …); numbers may be of any numeric type,
-    not boolean. A factor of text is compared with its levels, ``CASE WHEN "job" = 'clerk'``; a
-    hole that an imputer fills is filled (``COALESCE``), and what `predict` refuses is NULL.
+    Put it into ``SELECT <expression> AS "price" FROM houses AS t``; with regions it is a
+    ``CASE WHEN``, NULL where a column that decides is NULL. Columns are in double quotes, as in
+    DuckDB, SQLite and PostgreSQL; where these hold text (MySQL, BigQuery, Spark), the expression
+    is an error. Numbers may be of any numeric type, not boolean. A factor of text is compared
+    with its levels, ``CASE WHEN t."job" = 'clerk'``; a hole that an imputer fills is filled
+    (``COALESCE``), and what `predict` refuses is NULL.
     Levels that are numbers or truths are compared as text, whatever the type of their column.
     Numbers are double precision literals, so that nothing is computed in decimals.
-    Centered columns are written out as ``("x"-center)`` wherever they occur, scales are part of
-    the numbers; `sql_select` names each column once and is shorter. Brackets nest as deep as the
-    order: SQLite 3.40 stops at order 30, DuckDB goes on to 100. SQLite reads a quoted name that
-    no column has as text: check the names there.
+    Centered columns are written out as ``(t."x"-center)`` wherever they occur, scales are part
+    of the numbers; `sql_select` names each column once and is shorter. Brackets nest as deep as
+    the order: SQLite 3.40 stops at order 30, DuckDB goes on to 100.
 
     Parameters
     ----------
     poly
         The polynomial.
+    table
+        Name of the table, or its alias in the query; None for the alias ``t``.
     kind
         ``"predict"``: what `predict` gives; ``"raw"``: before the link; of a classifier also
         ``"probability"`` or ``"label"``.
@@ -81,19 +90,20 @@ def sql(poly: Explicit, *, kind: str = "predict") -> dict[str, str]:
     Raises
     ------
     InvalidInputError
-        When ``poly`` is not a polynomial, has no terms or too many, or when a name cannot be
-        written in SQL.
+        When ``poly`` is not a polynomial, has no terms or too many, when a name cannot be
+        written in SQL, or when two columns differ in capitals alone.
 
     Examples
     --------
     >>> from nn2poly import Polynomial
     >>> poly = Polynomial([[1.0], [2.0], [-3.0]], 2, ['5" pipe'], center=20.0, scale=4.0)
     >>> print(sql(poly)["y"])
-    1e0 + (0.5e0 - 0.1875e0*("5"" pipe"-20e0))*("5"" pipe"-20e0)
+    1e0 + (0.5e0 - 0.1875e0*(t."5"" pipe"-20e0))*(t."5"" pipe"-20e0)
     """
     check_writable(poly)
     chosen = check_kind(kind, poly.outputs)
-    features = _features(poly, _quoted)
+    alias = ALIAS if table is None else _quoted(table)
+    features = _features(poly, alias)
     shifted = inlined(poly)
     pairs = zip(features, shifted.inputs.coordinates, strict=True)
     own = [spelled(name, coordinate, COMPACT) for name, coordinate in pairs]
@@ -115,14 +125,32 @@ def _ended(poly: Explicit, raw: dict[str, str], kind: str, ending: Ending) -> di
     return dict(zip(names, ending.behind(poly.outputs, texts, kind), strict=True))
 
 
-def _features(poly: Explicit, column: Callable[[str], str]) -> list[str]:
-    """Spell every feature by the columns of the table."""
+def _features(poly: Explicit, alias: str, cast: Callable[[str], str] = str) -> list[str]:
+    """Spell every feature by the columns of the table; numbers are cast, texts are not."""
     table = raw_table(poly.inputs)
-    coded = _coded(table)
-    return [
-        _feature(source, column(table.columns[source.column].name), source.column in coded)
-        for source in table.sources
-    ]
+    _check_capitals([column.name for column in table.columns])
+    coded, found = _coded(table), []
+    for source in table.sources:
+        column = table.columns[source.column]
+        x = f"{alias}.{_quoted(column.name)}"
+        x = x if column.is_text or source.marks else cast(x)
+        found.append(_feature(source, x, source.column in coded))
+    return found
+
+
+def _check_capitals(names: Sequence[str]) -> None:
+    """Refuse columns that differ in capitals alone: many engines read one for the other."""
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(name.lower(), name)
+        if other != name:
+            raise InvalidInputError(
+                "SQL cannot tell two columns apart that differ in capitals alone.",
+                where=f"the columns {other!r} and {name!r}",
+                expected="names that differ in more: many engines ignore capitals",
+                found=f"{other!r} and {name!r}",
+                remedy="rename one in the table, and in the formula: convert(…, feature_names=[…])",
+            )
 
 
 def _coded(table: RawTable) -> set[int]:
@@ -268,19 +296,19 @@ def sql_select(poly: Explicit, table: str, *, kind: str = "predict") -> str:
     Raises
     ------
     InvalidInputError
-        When ``poly`` is not a polynomial, has no terms or too many, or when a name cannot be
-        written in SQL.
+        When ``poly`` is not a polynomial, has no terms or too many, when a name cannot be
+        written in SQL, or when two columns differ in capitals alone.
 
     Examples
     --------
     >>> from nn2poly import Polynomial
-    >>> poly = Polynomial([[1.0], [2.0], [-3.0]], 2, ["t"], ["price"], center=20.0, scale=5.0)
+    >>> poly = Polynomial([[1.0], [2.0], [-3.0]], 2, ["rooms"], ["price"], center=20.0, scale=5.0)
     >>> print(sql_select(poly, "houses"))
     SELECT
       1e0 + (2e0 - 3e0*z0)*z0 AS "price"
     FROM (SELECT
-      (CAST("t" AS DOUBLE PRECISION)-20e0)/5e0 AS z0
-    FROM "houses") AS z
+      (CAST(t."rooms" AS DOUBLE PRECISION)-20e0)/5e0 AS z0
+    FROM "houses" AS t) AS z
     """
     check_writable(poly)
     chosen = check_kind(kind, poly.outputs)
@@ -291,14 +319,14 @@ def sql_select(poly: Explicit, table: str, *, kind: str = "predict") -> str:
         outputs[name] = _regions(written, notation, "x{}".format, 2)
         used.update(used_variables(*nodes_of(written)))
         asked.update(asked_features(written))
-    features = _cast_features(poly)
+    features = _features(poly, ALIAS, _cast)
     columns = [f"{features[i]} AS x{i}" for i in sorted(asked)]
     columns += [
         f"{spelled(features[i], poly.inputs.coordinates[i], COMPACT)} AS z{i}" for i in sorted(used)
     ]
     if columns:
         inner = ",\n  ".join(columns)
-        source = f"(SELECT\n  {inner}\nFROM {source}) AS z"
+        source = f"(SELECT\n  {inner}\nFROM {source} AS {ALIAS}) AS z"
     if chosen != "raw":
         raw = {name: f"y{k}" for k, name in enumerate(outputs)}
         inner = ",\n  ".join(f"{text} AS y{k}" for k, text in enumerate(outputs.values()))
@@ -317,19 +345,8 @@ def _header(poly: Explicit, kind: str) -> str:
     return f"/* {text} */\n" if text else ""
 
 
-def _cast(name: str) -> str:
-    return f"CAST({_quoted(name)} AS DOUBLE PRECISION)"
-
-
-def _cast_features(poly: Explicit) -> list[str]:
-    """Spell every feature; numbers are cast, texts are compared as they are."""
-    table = raw_table(poly.inputs)
-    coded, found = _coded(table), []
-    for source in table.sources:
-        column = table.columns[source.column]
-        spell = _quoted if column.is_text or source.marks else _cast
-        found.append(_feature(source, spell(column.name), source.column in coded))
-    return found
+def _cast(x: str) -> str:
+    return f"CAST({x} AS DOUBLE PRECISION)"
 
 
 def _quoted(name: str) -> str:

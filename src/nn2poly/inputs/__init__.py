@@ -12,6 +12,7 @@ from nn2poly.inputs.holes import (
     complete_rows,
     find_holes,
     missing_name,
+    offering_skip,
 )
 from nn2poly.inputs.matrices import (
     as_matrix,
@@ -39,6 +40,7 @@ __all__ = [
     "level_text",
     "matching_names",
     "missing_name",
+    "offering_skip",
     "outside_range",
     "read_array",
     "read_either",

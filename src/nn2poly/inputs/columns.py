@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_names, per_feature
+from nn2poly.arguments import check_names, listed, per_feature
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.column import Column, Range
@@ -60,6 +61,7 @@ class Inputs:
         if found != list(range(len(found))) or not all(fits):
             raise InvalidInputError("The places of the features do not fit the columns.")
         check_names(self.feature_names, kind="feature", default_prefix="x")
+        _check_column_names(self.columns)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is computed once: reading rows changes nothing that is compared."""
@@ -195,6 +197,12 @@ class Inputs:
         """What the features stand for that are levels of a column of text, or of a number."""
         factors = [column for column in self.columns if column.kind == "factor"]
         return {name: level for c in factors for name, level in c.meanings.items()}
+
+    @cached_property
+    def sources_of(self) -> dict[str, str]:
+        """The column of the user's table that a feature is made of, where it is another one."""
+        made = [column for column in self.columns if column.marks or column.in_one_column]
+        return {name: c.marks or c.name for c in made for name in c.features}
 
     # ---- coordinates ----
 
@@ -424,6 +432,19 @@ def _in_sequence(columns: Sequence[Column]) -> tuple[tuple[int, ...], ...]:
         places.append(tuple(range(begin, begin + column.width)))
         begin += column.width
     return tuple(places)
+
+
+def _check_column_names(columns: Sequence[Column]) -> None:
+    """Refuse two columns of one name, of which a table could give only one."""
+    counts = Counter(column.name for column in columns)
+    if repeated := [name for name, times in counts.items() if times > 1]:
+        raise InvalidInputError(
+            "Two columns have the same name.",
+            where="columns",
+            expected="a name of its own for each column, also for a factor beside its levels",
+            found=f"{listed(repeated)} more than once",
+            remedy="rename the repeated ones",
+        )
 
 
 def _frozen(values: Sequence[float]) -> FloatArray:

@@ -19,7 +19,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.column import Column
 from nn2poly.inputs.columns import Inputs
 from nn2poly.inputs.cuts import examples
-from nn2poly.inputs.matrices import frame_columns, level_text, read_array
+from nn2poly.inputs.matrices import frame_columns, is_missing, level_text, read_array
 
 # Levels of one column of text, beyond which it is more likely a name or a number of a row (taste).
 MAX_LEVELS = 200
@@ -149,6 +149,13 @@ def _column(tables: Sequence[Any], j: int, label: str) -> tuple[Column, tuple[An
             remedy="leave it out of the data and fill it in inside the function, or group its "
             "values",
         )
+    if not values:
+        raise InvalidInputError(
+            f"The column {label!r} holds no value.",
+            where="data",
+            expected="one value at least in every column",
+            remedy="leave it out of the data and fill it in inside the function",
+        )
     return Column.factor(label, [level_text(value) for value in values]), tuple(values)
 
 
@@ -156,9 +163,11 @@ def _distinct(tables: Sequence[Any], j: int) -> list[Any]:
     """List the values of a column; of a category those that occur, in its own order."""
     first = _series(tables[0], j)
     seen: dict[Any, None] = {}
-    for table in tables:
-        seen.update(dict.fromkeys(v for v in _series(table, j).to_list() if v is not None))
-    known = [value for value in seen if value == value]
+    for column in (_series(table, j) for table in tables):
+        values = column.to_list()
+        pairs = zip(values, is_missing(column, values), strict=True)
+        seen.update(dict.fromkeys(value for value, missing in pairs if not missing))
+    known = list(seen)
     order = getattr(first.dtype, "categories", None)
     if order is None:
         return sorted(known, key=lambda value: (str(type(value)), value))

@@ -7,7 +7,8 @@ then fills it in, before any other step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -180,6 +181,26 @@ def check_missing(missing: str) -> bool:
     (True, False)
     """
     return check_choice(missing, ("refuse", "skip"), name="missing") == "skip"
+
+
+@contextmanager
+def offering_skip() -> Iterator[None]:
+    """Add to the refusal of a hole that the caller may leave such rows out.
+
+    Examples
+    --------
+    >>> with offering_skip():
+    ...     raise InvalidInputError("The data hold NaN.", remedy="fill them in")
+    Traceback (most recent call last):
+    ...
+    nn2poly.errors.InvalidInputError: The data hold NaN.
+      remedy: fill them in; or missing="skip" leaves such rows out
+    """
+    try:
+        yield
+    except InvalidInputError as error:
+        error.also('missing="skip" leaves such rows out' if "NaN" in error.what else None)
+        raise
 
 
 def find_holes(values: Any, code: Mark) -> BoolArray:

@@ -6,6 +6,7 @@ Readers that know the factors of their model have put them into its `Inputs`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -125,7 +126,15 @@ def detect_indicators(inputs: Inputs, X: FloatArray) -> Inputs:
 
 def grouped(inputs: Inputs, groups: Sequence[Group]) -> Inputs:
     """Put features together to binary columns and factors."""
-    return inputs.grouped([(_column(inputs.feature_names, group), group) for group in groups])
+    names = inputs.feature_names
+    columns = [_column(names, group) for group in groups]
+    counts = Counter(column.name for column in columns)
+    # Two groups may begin alike: soil_1 to soil_3, and soil_4 to soil_6.
+    distinct = [
+        column if counts[column.name] == 1 else _levels_as_name(names, group)
+        for column, group in zip(columns, groups, strict=True)
+    ]
+    return inputs.grouped(zip(distinct, groups, strict=True))
 
 
 def _one_hot_run(features: list[int], found: Occurrences) -> list[int]:
@@ -159,8 +168,13 @@ def _column(names: Sequence[str], group: Group) -> Column:
     cut = max(shared.rfind(separator) for separator in SEPARATORS)
     name = shared[:cut].rstrip(SEPARATORS) if cut > 0 else ""
     if not name or name in names:
-        return Column.factor(listed(mine, str), mine, mine)
+        return _levels_as_name(names, group)
     return Column.factor(name, [text[cut + 1 :].strip() for text in mine], mine)
+
+
+def _levels_as_name(names: Sequence[str], group: Group) -> Column:
+    mine = [names[j] for j in group]
+    return Column.factor(listed(mine, str), mine, mine)
 
 
 def _same(letters: tuple[str, ...]) -> bool:

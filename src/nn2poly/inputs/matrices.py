@@ -32,6 +32,7 @@ class Level(NamedTuple):
 
 
 Levels = Mapping[str, Level]
+Sources = Mapping[str, str]
 
 # What sparse matrices and lazy frames call the step to plain data; NumPy would wrap them whole.
 _UNPACK = ("toarray", "collect")
@@ -47,6 +48,7 @@ def as_matrix(
     where: str,
     allow_nan: bool = False,
     levels: Levels | None = None,
+    sources: Sources | None = None,
 ) -> NDArray[np.float64]:
     """Turn a table of numbers into a C-contiguous float64 matrix, or say why it cannot be one.
 
@@ -66,6 +68,8 @@ def as_matrix(
         Let NaN through. Infinities are refused either way.
     levels
         What the features stand for that are indicators of a level, where that is known.
+    sources
+        For a feature that is made of another column of the user's table: that column.
 
     Returns
     -------
@@ -101,7 +105,8 @@ def as_matrix(
         _check_width(matrix.shape[1], n_features, where)
         names: Sequence[object] = feature_names or range(matrix.shape[1])
     else:
-        matrix, names = _frame_matrix(X, labels, feature_names, n_features, where, levels or {})
+        known = levels or {}, sources or {}
+        matrix, names = _frame_matrix(X, labels, feature_names, n_features, where, *known)
     _check_finite(matrix, names, allow_nan, where)
     return matrix
 
@@ -233,6 +238,7 @@ def _frame_matrix(
     n_features: int | None,
     where: str,
     levels: Levels,
+    told: Sources,
 ) -> tuple[NDArray[np.float64], list[str]]:
     """Give the matrix, and for each of its columns the column of the frame that it comes from."""
     if not len(frame):
@@ -241,7 +247,7 @@ def _frame_matrix(
         _check_width(len(labels), n_features, where)
         sources: list[tuple[int, Level | None]] = [(j, None) for j in range(len(labels))]
     else:
-        sources = _match_columns(labels, names, where, levels)
+        sources = _match_columns(labels, names, where, levels, told)
     columns = {j: _frame_column(frame, j) for j, _ in sources}
     plain = dict.fromkeys(j for j, level in sources if level is None or level.interval)
     _check_dtypes([labels[j] for j in plain], [columns[j] for j in plain], where)
@@ -292,7 +298,7 @@ def _mark_levels(
     place = np.fromiter(found, dtype=np.intp, count=len(values))
     known = np.flatnonzero(place >= 0)
     matrix[known, place[known]] = 1.0
-    missing, strange = _is_missing(column, values), place < 0
+    missing, strange = is_missing(column, values), place < 0
     if rest is not None:
         matrix[strange, rest] = 1.0
         return
@@ -317,21 +323,29 @@ def _other_place(value: object, places: dict[str, int]) -> int:
     return next((places[text] for text in spellings if text in places), -1)
 
 
-def _is_missing(column: Any, values: list[Any]) -> NDArray[np.bool_]:
+def is_missing(column: Any, values: list[Any]) -> NDArray[np.bool_]:
+    """Mark the values (n,) of a column of a frame that are missing: NaN, None, NA."""
     if hasattr(type(column), "isna"):
         return np.asarray(column.isna(), dtype=np.bool_)
     return np.array([value is None or value != value for value in values], dtype=np.bool_)
 
 
 def _match_columns(
-    labels: tuple[str, ...], names: tuple[str, ...], where: str, levels: Levels
+    labels: tuple[str, ...], names: tuple[str, ...], where: str, levels: Levels, told: Sources
 ) -> list[tuple[int, Level | None]]:
-    """Return the position among the labels of each name, and the level that it asks for."""
+    """Return the position among the labels of each name, and the level that it asks for.
+
+    What is missing is named as ``told``, the columns of the user's table, says.
+    """
     position, counts = {label: j for j, label in enumerate(labels)}, Counter(labels)
     split = [_source(name, position, levels) for name in names]
     matched = [part for part in split if part is not None]
     if len(matched) < len(names):
         missing = [name for name, part in zip(names, split, strict=True) if part is None]
+        # A frame of 0/1 columns that lacks one of them is told of this one.
+        split_up = {told.get(name) for name in names if name in levels and name in position}
+        told = {name: column for name, column in told.items() if column not in split_up}
+        names, missing = _told(names, told), list(_told(missing, told))
         what = f"The data frame lacks {plural(len(missing), 'column')} of the network."
         expected, found = f"columns {listed(names)}", f"no {listed(missing)}"
         wanted = set(names)
@@ -342,6 +356,10 @@ def _match_columns(
     else:
         return [(position[label], level) for label, level in matched]
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
+
+
+def _told(names: Sequence[str], told: Sources) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(told.get(name, name) for name in names))
 
 
 def _rename_remedy(missing: list[str], spare: list[str]) -> str:

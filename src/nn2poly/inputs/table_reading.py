@@ -63,6 +63,7 @@ def _matrix(
         where=where,
         allow_nan=allow_nan,
         levels=inputs.levels_of,
+        sources=inputs.sources_of,
     )
 
 

@@ -8,12 +8,12 @@ from nn2poly.errors import UnsupportedModelError
 from nn2poly.inputs.joined import Parts
 from nn2poly.network.network import Network
 from nn2poly.network.readers import can_read, read_network, reader_of
+from nn2poly.network.readers.refusals import as_function, fitting
 
 # Frameworks → the method of a model that gives its outputs.
 METHODS = {
     "flax": "model.__call__",
     "keras": "model.predict",
-    "sklearn": "model.predict",
     "torch": "model.forward",
 }
 
@@ -36,7 +36,7 @@ def read_or_advise(
     Traceback (most recent call last):
     ...
     nn2poly.errors.UnsupportedModelError: This model cannot be read.
-    ... pass model.predict to fit its outputs instead: convert(model.predict, 2, data=X)
+    ... pass model.predict to fit its outputs instead: convert(model.predict, 2, data=X); or ...
     """
     try:
         return read_network(model, after=after, n_features=n_features, output=output)
@@ -48,16 +48,16 @@ def read_or_advise(
 def _fallback(model: Any) -> str | None:
     """Say how the outputs of a model are fitted; None of what cannot be asked, such as a file."""
     reader = reader_of(model) if can_read(model) else "sklearn"
+    if reader == "sklearn":
+        return as_function(model)
     if not isinstance(reader, str) or reader not in METHODS:
         return None
     name = METHODS[reader]
-    if reader == "sklearn" and hasattr(model, "predict_proba"):
-        name = "model.predict_proba"
-    elif reader == "torch" and hasattr(model, "module_"):
+    if reader == "torch" and hasattr(model, "module_"):
         name = "model.module_.forward"
     elif any(cls.__name__ == "ScriptModule" for cls in type(model).__mro__):
         name = "model.__call__"
     # An exported program is not run.
     if not hasattr(model, name.split(".")[1]):
         return None
-    return f"pass {name} to fit its outputs instead: convert({name}, 2, data=X)"
+    return fitting(name)

@@ -13,6 +13,7 @@ from typing import Any
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.inputs.joined import Parts
 from nn2poly.network.network import Network
+from nn2poly.network.readers.refusals import BY_HAND, as_function
 
 # "root package.class name" of a model or of one of its bases → module of its reader.
 READERS = {
@@ -202,11 +203,11 @@ def reader_of(model: Any) -> str | Reader:
         reader = READERS.get(f"{cls.__module__.partition('.')[0]}.{cls.__name__}")
         if reader is not None:
             return reader
+    remedies = (as_function(model), BY_HAND, "add a reader with nn2poly.register_reader")
     raise UnsupportedModelError(
         "This model cannot be read.",
         expected="a model of PyTorch, Keras, scikit-learn or ONNX, an nn2poly.Network, or a list "
         "of (activation, matrix) pairs",
         found=f"{type(model).__module__}.{type(model).__qualname__}",
-        remedy="build it by hand: nn2poly.Network([nn2poly.Layer(weights, bias, 'tanh'), …]), or "
-        "add a reader with nn2poly.register_reader",
+        remedy="; or ".join(filter(None, remedies)),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nn2poly.errors import NN2PolyError
 
+BY_HAND = "build it by hand: nn2poly.Network([nn2poly.Layer(weights, bias, 'tanh'), …])"
 HEAD = "convert the dense part on its own, for example model.head, on the features that feed it"
 SPREAD = "it divides each row by a norm of its own, which is not affine"
 AFFINE = "use a batch normalisation (BatchNorm1d), which is affine"
@@ -47,6 +48,29 @@ def why(kind: str) -> tuple[str, str | None]:
     """
     key = kind.replace("_", "").lower()
     return next((entry for part, entry in REASONS.items() if part in key), (UNKNOWN, None))
+
+
+def as_function(model: object) -> str | None:
+    """Say how the answers of a model that predicts are fitted; None of one that does not.
+
+    The labels of a classifier are no numbers to fit; what they are chosen by is.
+
+    Examples
+    --------
+    >>> class Forest:
+    ...     predict = len
+    >>> as_function(Forest())
+    'pass model.predict to fit its outputs instead: convert(model.predict, 2, data=X)'
+    """
+    methods = ("predict_proba", "decision_function", "predict")
+    found = () if isinstance(model, type) else (n for n in methods if hasattr(model, n))
+    name = next(iter(found), None)
+    return None if name is None else fitting(f"model.{name}")
+
+
+def fitting(function: str) -> str:
+    """Word the remedy that fits a function."""
+    return f"pass {function} to fit its outputs instead: convert({function}, 2, data=X)"
 
 
 def as_reason(error: NN2PolyError) -> str:

@@ -12,6 +12,7 @@ from nn2poly.errors import InvalidInputError, UnsupportedModelError
 from nn2poly.network.builder import NetworkBuilder
 from nn2poly.network.network import Network
 from nn2poly.network.readers import read_network
+from nn2poly.network.readers.refusals import BY_HAND, as_function
 from nn2poly.network.readers.sklearn.after import names_after, usual_place
 from nn2poly.network.readers.sklearn.averages import (
     AVERAGED_BEHIND,
@@ -214,10 +215,10 @@ def _refusal(chain: Chain) -> UnsupportedModelError:
         what = f"The pipeline ends in step {chain.name!r} ({kind.__name__}), which cannot be read."
     else:
         what = f"This model ({kind.__name__}) cannot be read."
-    remedy = "build it by hand: nn2poly.Network([nn2poly.Layer(weights, bias, 'tanh'), …])"
-    if hasattr(chain.model, "estimators_"):
-        remedy = f"convert each of its estimators_ on its own, or {remedy}"
-    return UnsupportedModelError(
+    parts = getattr(chain.model, "estimators_", None)
+    networks = isinstance(parts, list) and all(sklearn_kind(p, PERCEPTRONS) for p in parts)
+    remedy = "convert each of its estimators_ on its own" if networks else None
+    error = UnsupportedModelError(
         what,
         where=f"step {chain.name!r}" if chain.name else None,
         expected="a fitted MLPRegressor or MLPClassifier, alone or at the end of a Pipeline, "
@@ -225,6 +226,7 @@ def _refusal(chain: Chain) -> UnsupportedModelError:
         found=found,
         remedy=remedy,
     )
+    return error.also(as_function(chain.model) or BY_HAND)
 
 
 # ---- columns ------------------------------------------------------------------------------

@@ -229,8 +229,8 @@ def fold_pipeline(steps: Iterable[Step], raw: RawColumns) -> Folded:
         if block is not None and block.any():
             rows.append(block)
             factor = _factor(name, raw.levels[j])
-            if factor.cuts and (numbers[j].any() or curved[j].any()):
-                raise _entering_twice(name, "its bins")
+            if numbers[j].any() or curved[j].any():
+                raise _entering_twice(name, "its bins" if factor.cuts else "its categories")
             hole, is_text = raw.level_holes.get(j), not factor.cuts
             columns.append(replace(factor, hole=hole, is_text=is_text))
         if marks is not None and marks[j].any():
