@@ -302,3 +302,19 @@ def test_boosted_trees_on_bike_sharing_agree_with_tree_shap():
     theirs = trees.shap_values(few, check_additivity=False)
     ours = n2p.explain.shapley(poly, few, background).values[:, :, 0]
     assert np.corrcoef(theirs.ravel(), ours.ravel())[0, 1] > 0.98
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda X: X[:, 0] - X[:, 0].mean(),
+        lambda X: X[:, 0] / X[:, 0].std(),
+        lambda X: X[:, 0] / X[:, 0].max(),
+        lambda X: X[:, 0].argsort().argsort() / len(X),
+    ],
+    ids=["mean", "deviation", "maximum", "rank"],
+)
+def test_outputs_that_depend_on_the_batch_are_refused(function):
+    with pytest.raises(UnsupportedModelError, match="same rows among others"):
+        n2p.convert(function, data=rows())
+    assert n2p.convert(function, data=rows(), check=False).card is not None

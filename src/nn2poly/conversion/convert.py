@@ -219,7 +219,8 @@ def convert(
         card and report then use that threshold, and rows near it count most in the fit.
     check
         Compare the network that was read with the model itself, on up to 200 rows of ``data`` (or
-        some around the origin), and refuse one that differs; a function is called twice.
+        some around the origin), and refuse one that differs; a function is asked for some rows
+        twice, in other batches.
     keep_layers
         Also keep every neuron's input and output polynomial, in ``.layers``.
     out
