@@ -26,6 +26,7 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import (
     Inputs,
     check_missing,
+    check_row_labels,
     complete_rows,
     held_features,
     read_either,
@@ -159,6 +160,7 @@ def fidelity(
     True
     """
     check_polynomial(poly, "fidelity")
+    check_row_labels(X, y=y, sample_weight=sample_weight, groups=groups)
     network = comparable(model, poly.inputs, poly.outputs, X, after=after, output=output)
     check_pair(network, poly, "fidelity")
     skip, pair = check_missing(missing), (poly.inputs, network.inputs)

@@ -39,7 +39,7 @@ from nn2poly.conversion.transforms import check_transformable, check_transforms
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import check_missing, frame_columns, read_array
+from nn2poly.inputs import check_missing, check_row_labels, frame_columns, read_array
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model, Oracle
 from nn2poly.network.several import joined_data
@@ -262,6 +262,7 @@ def convert(
     if bounds and task.method != "calibrated":
         raise _needs_data("Only a calibration holds columns at bounds.")
     check_transformable(asked, bounded=is_held, refit=task.refit)
+    check_row_labels(data, sample_weight=sample_weight, groups=groups)
     data, parts = joined_data(model, data)
     found_model = read_model(
         model,
@@ -365,6 +366,7 @@ def polynomial_network(
     chosen = _choose(method, data, around)
     target = _check_target(target_r2) if chosen == "calibrated" else target_r2
     task = Task(_check_order(max_order), chosen, refit, target, progress)
+    check_row_labels(data, sample_weight=sample_weight, groups=groups)
     data, parts = joined_data(model, data)
     found_model = read_model(model, data, after=after, check=check, output=output, parts=parts)
     if isinstance(found_model, Oracle):

@@ -17,6 +17,7 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import (
     Column,
     Inputs,
+    check_row_labels,
     complete_rows,
     level_text,
     share_beyond,
@@ -69,6 +70,7 @@ def read_rows(X: Any, y: Any, poly: Explicit) -> Rows:
     >>> rows.index, rows.y
     (array([0, 2]), array([10, 30]))
     """
+    check_row_labels(X, y=y)
     matrix = poly.inputs.read(X, allow_nan=True)
     absent = np.isnan(matrix)
     index = np.flatnonzero(complete_rows(matrix, "X"))
