@@ -317,7 +317,7 @@ def make_card(
     if tail is not None:
         tail = replace(tail, held=poly.inputs.are_bounded)
     held, entering = _held(poly, X), poly.inputs.transforms
-    judged = _judged_as(poly.outputs, truth, by_order[-1], weights)
+    judged = _judged_as(network, poly.outputs, truth, by_order[-1], weights)
     said = verdict(card, tail=tail, held=held, fitted=fitted, entering=entering, judged=judged)
     return replace(card, verdict=replace(said, source=_source(network)))
 
@@ -328,9 +328,12 @@ def _source(network: Model) -> str:
 
 
 def _judged_as(
-    outputs: Outputs, truth: FloatArray, guess: FloatArray, weights: FloatArray
+    network: Model, outputs: Outputs, truth: FloatArray, guess: FloatArray, weights: FloatArray
 ) -> JudgedAs | None:
     """Say on which scale errors are where a link leads to the target, and measure R² of that."""
+    if isinstance(network, Oracle) and network.gives_probabilities:
+        true, found = (outputs.probabilities(raw) for raw in (truth, guess))
+        return JudgedAs("the logit", "the probability", mean_r2(true, found, weights))
     if outputs.scale_names == outputs.names:
         return None
     pair = [outputs.predictions(raw) for raw in (truth, guess)]
