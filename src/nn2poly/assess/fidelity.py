@@ -19,6 +19,7 @@ from nn2poly.assess.mixed_columns import mix_columns
 from nn2poly.assess.regions import worst_regions
 from nn2poly.assess.tails import find_tail, worst_rows
 from nn2poly.assess.verdict import verdict
+from nn2poly.batches import is_shuffled
 from nn2poly.cards import QUANTILES, FidelityCard, OutputFidelity
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import PiecewisePolynomial
@@ -35,7 +36,7 @@ from nn2poly.inputs import (
 from nn2poly.inputs.held import NAMED
 from nn2poly.network.oracle import Model, Oracle
 from nn2poly.outputs import Outputs
-from nn2poly.sampling import Keys, distinct, group_keys, row_keys
+from nn2poly.sampling import Keys, distinct, group_keys, own_order, row_keys
 from nn2poly.streams import is_stream, read_evenly
 from nn2poly.verdicts import MIN_JUDGED, Held, HeldColumn, JudgedAs, Observed, Verdict
 
@@ -174,6 +175,7 @@ def fidelity(
                 found="a stream of rows",
                 remedy="read some of the rows, and pass them with it",
             )
+    rows = rows[own_order(rows)] if is_shuffled(X) else rows
     weights = np.ones(len(rows)) if sample_weight is None else _weights(sample_weight, len(rows))
     judging = JudgingRows.of(rows, np.where(complete_rows(rows, "X"), weights, 0.0), groups)
     network = replace(network, outputs=_outputs(network, poly, threshold))
