@@ -7,6 +7,7 @@ alone; or a dictionary. Weights are never guessed: they are a key of a dictionar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from typing import Any
@@ -39,10 +40,50 @@ def torch_batches(X: object) -> Callable[[], Iterator[Any]] | None:
     return lambda: _dataset_batches(data)
 
 
+@dataclass(frozen=True)
+class Batches:
+    """A function that walks batches made of those of something else, such as a loader.
+
+    Parameters
+    ----------
+    walk
+        Gives a new iterator.
+    source
+        What they are made of.
+    """
+
+    walk: Callable[[], Iterator[Any]]
+    source: Any
+
+    def __call__(self) -> Iterator[Any]:
+        """Walk the batches."""
+        return self.walk()
+
+
 def is_shuffled(X: object) -> bool:
     """Say whether a loader gives its rows in another order on each walk."""
-    sampler: Any = getattr(X, "sampler", None) if torch_batches(X) is not None else None
-    return "Random" in type(sampler).__name__
+    source = _source(X)
+    if torch_batches(source) is None:
+        return False
+    own = getattr(source, "batch_sampler", None)
+    samplers = (getattr(source, "sampler", None), own, getattr(own, "sampler", None))
+    return any("Random" in type(sampler).__name__ for sampler in samplers)
+
+
+def draws_rows(X: object) -> bool:
+    """Say whether a loader that shuffles also gives other rows on each walk.
+
+    It draws them with replacement, or leaves a last batch out.
+    """
+    loader = _source(X)
+    if not is_shuffled(loader):
+        return False
+    cut = getattr(loader, "drop_last", False) and len(loader.sampler) % (loader.batch_size or 1)
+    return bool(cut or getattr(loader.sampler, "replacement", False))
+
+
+def _source(X: Any) -> Any:
+    return X.source if isinstance(X, Batches) else X
 
 
 def split_batch(part: Any, where: str) -> tuple[Any, Any]:

@@ -19,6 +19,9 @@ from nn2poly.sampling import hashed, highest_number
 
 # File formats that are streamed, by suffix, as Arrow calls them.
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "ipc"}
+# Whole numbers up to this one are floats without loss; the mark of columns that were whole in a
+# file, and what a frame calls those of its columns that have lost digits.
+EXACT_WHOLE, WHOLE, ROUNDED = 2**53, b"whole", "nn2poly_rounded"
 # Rows of one batch of a stream, 50 MB of 100 columns; and rows of a stream that are looked at in
 # memory, whose statistics more rows would hardly change (taste).
 BATCH_ROWS, MAX_ROWS = 65_536, 200_000
@@ -181,12 +184,16 @@ def _arrow_frames(table: Any) -> Iterator[Any]:
     try:
         for part in table.to_batches(**size):
             if part.num_rows:
-                yield part.to_pandas()
+                frame = part.to_pandas()
+                # Only a column that is used is refused.
+                frame.attrs[ROUNDED] = _rounded(frame, part.schema)
+                yield frame
     except ArrowException as error:
         raise InvalidInputError(
             "The data cannot be read to their end.",
             found=str(error),
-            remedy="give every file and every part of it the same types of columns",
+            remedy="give every file and every part of it the same types of columns, and whole "
+            f"numbers beyond {EXACT_WHOLE:,} as text",
         ) from error
 
 
@@ -227,5 +234,12 @@ def _as_numbers(schema: Any) -> Any:
 
     for place, field in enumerate(schema):
         if pyarrow.types.is_integer(field.type) or pyarrow.types.is_null(field.type):
-            schema = schema.set(place, field.with_type(pyarrow.float64()))
+            number = field.with_type(pyarrow.float64()).with_metadata({WHOLE: WHOLE})
+            schema = schema.set(place, number)
     return schema
+
+
+def _rounded(frame: Any, schema: Any) -> list[str]:
+    """Name the columns that were whole in a file's first block, and lost digits as floats."""
+    whole = [field.name for field in schema if WHOLE in (field.metadata or {})]
+    return [name for name in whole if np.any(np.abs(frame[name]) > EXACT_WHOLE)]

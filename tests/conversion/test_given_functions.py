@@ -343,3 +343,69 @@ def test_boosted_trees_on_bike_sharing_agree_with_tree_shap():
     theirs = trees.shap_values(few, check_additivity=False)
     ours = n2p.explain.shapley(poly, few, background).values[:, :, 0]
     assert np.corrcoef(theirs.ravel(), ours.ravel())[0, 1] > 0.98
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda X: X[:, 0] - X[:, 0].mean(),
+        lambda X: X[:, 0] / X[:, 0].std(),
+        lambda X: X[:, 0] / X[:, 0].max(),
+        lambda X: X[:, 0].argsort().argsort() / len(X),
+    ],
+    ids=["mean", "deviation", "maximum", "rank"],
+)
+def test_outputs_that_depend_on_the_batch_are_refused(function):
+    with pytest.raises(UnsupportedModelError, match="same rows among others"):
+        n2p.convert(function, data=rows())
+    assert n2p.convert(function, data=rows(), check=False).card is not None
+
+
+@pytest.fixture(scope="module")
+def forest():
+    X, y = load_iris(return_X_y=True)
+    return RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y), X
+
+
+def test_a_method_predict_proba_is_fitted_before_the_softmax_without_a_word(forest):
+    model, X = forest
+    poly, told = (n2p.convert(model.predict_proba, data=X, **o) for o in ({}, {"link": "softmax"}))
+    assert (poly.link, poly.classes) == ("softmax", (0, 1, 2))
+    np.testing.assert_array_equal(poly.coefficients, told.coefficients)
+    chances = poly.predict_proba(X)
+    assert chances.min() >= 0.0
+    assert chances.max() <= 1.0
+    assert "softmax link" in repr(poly)
+    assert "Judged as the logit, what the formula gives; of the probability" in str(
+        poly.card.verdict
+    )
+    assert "Judged as the logit" in str(n2p.fidelity(model.predict_proba, poly, X).verdict)
+
+
+def test_a_method_predict_proba_of_two_classes_is_fitted_before_the_sigmoid(forest):
+    X, y = forest[1], load_iris().target
+    model = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y > 0)
+    poly = n2p.convert(model.predict_proba, 1, data=X)
+    assert (poly.link, poly.n_outputs) == ("sigmoid", 1)
+    found, true = poly.predict_proba(X), model.predict_proba(X)
+    assert np.abs(found - true).mean() < 0.05
+
+
+def test_numbers_are_fitted_as_they_are_where_that_is_asked_for(forest):
+    model, X = forest
+    poly = n2p.convert(model.predict_proba, data=X, link="identity")
+    assert (poly.link, poly.n_outputs) == ("identity", 3)
+    assert poly.predict(X).max() > 1.0
+
+
+@pytest.mark.parametrize("place", [slice(None), slice(2, 3)], ids=["softmax", "sigmoid"])
+def test_a_function_whose_formula_leaves_0_to_1_is_told(forest, request, place):
+    model, X = forest
+    likely = request.node.callspec.id
+    with pytest.warns(n2p.errors.NN2PolyWarning, match=f"within 0 … 1.*link='{likely}'"):
+        poly = n2p.convert(lambda X: model.predict_proba(X)[:, place], data=X)
+    assert poly.link == "identity"
+
+
+def test_a_function_whose_formula_stays_within_0_to_1_passes_in_silence():
+    assert n2p.convert(lambda X: 0.5 + 0.1 * X[:, 0], 1, data=rows()).card.r2 > 0.99

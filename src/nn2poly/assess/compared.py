@@ -10,7 +10,7 @@ from typing import Any
 from nn2poly.batches import gathered
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs, frame_columns, table_width
-from nn2poly.inputs.forms import form_like
+from nn2poly.inputs.forms import form_like, in_order
 from nn2poly.inputs.joined import Parts
 from nn2poly.network.asking import asking_function, is_function, read_answer
 from nn2poly.network.checking import ROWS, check_reading, notice_raw
@@ -63,7 +63,7 @@ def comparable(
         return _linked(network, outputs).without_common()
     if after is not None:
         raise InvalidInputError("A function has no steps.", where="after", found=repr(after))
-    X = next(even_choice(X, ROWS))
+    X = in_order(next(even_choice(X, ROWS)), inputs)
     function, few = asking_function(model), X[:ROWS]
     answer = read_answer(function, few, len(few)).values
     chances = outputs.is_classifier and are_probabilities(answer, outputs.link)

@@ -19,6 +19,7 @@ from nn2poly.assess.mixed_columns import mix_columns
 from nn2poly.assess.regions import worst_regions
 from nn2poly.assess.tails import find_tail, worst_rows
 from nn2poly.assess.verdict import verdict
+from nn2poly.batches import is_shuffled
 from nn2poly.cards import QUANTILES, FidelityCard, OutputFidelity
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import PiecewisePolynomial
@@ -26,6 +27,7 @@ from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import (
     Inputs,
     check_missing,
+    check_row_labels,
     complete_rows,
     held_features,
     offering_skip,
@@ -35,7 +37,7 @@ from nn2poly.inputs import (
 from nn2poly.inputs.held import NAMED
 from nn2poly.network.oracle import Model, Oracle
 from nn2poly.outputs import Outputs
-from nn2poly.sampling import Keys, distinct, group_keys, row_keys
+from nn2poly.sampling import Keys, distinct, group_keys, own_order, row_keys
 from nn2poly.streams import is_stream, read_evenly
 from nn2poly.verdicts import MIN_JUDGED, Held, HeldColumn, JudgedAs, Observed, Verdict
 
@@ -160,6 +162,7 @@ def fidelity(
     True
     """
     check_polynomial(poly, "fidelity")
+    check_row_labels(X, y=y, sample_weight=sample_weight, groups=groups)
     network = comparable(model, poly.inputs, poly.outputs, X, after=after, output=output)
     check_pair(network, poly, "fidelity")
     skip, pair = check_missing(missing), (poly.inputs, network.inputs)
@@ -174,6 +177,7 @@ def fidelity(
                 found="a stream of rows",
                 remedy="read some of the rows, and pass them with it",
             )
+    rows = rows[own_order(rows)] if is_shuffled(X) else rows
     weights = np.ones(len(rows)) if sample_weight is None else _weights(sample_weight, len(rows))
     judging = JudgingRows.of(rows, np.where(complete_rows(rows, "X"), weights, 0.0), groups)
     network = replace(network, outputs=_outputs(network, poly, threshold))
@@ -329,7 +333,7 @@ def make_card(
         held=held,
         fitted=fitted,
         entering=entering,
-        judged=_judged_as(poly.outputs, truth, by_order[-1], weights),
+        judged=_judged_as(network, poly.outputs, truth, by_order[-1], weights),
         labels=worst_label(network.outputs, truth, by_order[-1], weights),
     )
     return replace(card, verdict=replace(said, source=_source(network)))
@@ -341,9 +345,12 @@ def _source(network: Model) -> str:
 
 
 def _judged_as(
-    outputs: Outputs, truth: FloatArray, guess: FloatArray, weights: FloatArray
+    network: Model, outputs: Outputs, truth: FloatArray, guess: FloatArray, weights: FloatArray
 ) -> JudgedAs | None:
     """Say on which scale errors are where a link leads to the target, and measure R² of that."""
+    if isinstance(network, Oracle) and network.gives_probabilities:
+        true, found = (outputs.probabilities(raw) for raw in (truth, guess))
+        return JudgedAs("the logit", "the probability", mean_r2(true, found, weights))
     if outputs.scale_names == outputs.names:
         return None
     pair = [outputs.predictions(raw) for raw in (truth, guess)]

@@ -130,9 +130,7 @@ def r2_interval(
     reach = (QUANTILE + (QUANTILE**3 + QUANTILE) / (4.0 * count)) * deviation
     low, high = np.quantile(moved / _deviations(draws, *parts), TAILS)
     wider = TAILED + (FOLDED if folded else FEW) / count
-    worse, better = (
-        wider * min(max(reach, side * own), WIDEST * reach) for side in (-low, high)
-    )
+    worse, better = (wider * min(max(reach, side * own), WIDEST * reach) for side in (-low, high))
     heavy = _heaviness(truth[:, varies] if outputs is None else outputs[:, varies])
     worse, better = heavy * min(worse, np.log(MOST_WORSE)), heavy * better
     return 1.0 - float(now * np.exp(min(worse, FURTHEST))), 1.0 - float(now * np.exp(-better))

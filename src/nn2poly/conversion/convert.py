@@ -36,12 +36,18 @@ from nn2poly.conversion.reading import named_network, renamed_data
 from nn2poly.conversion.refine import fold_indicators, with_deviations
 from nn2poly.conversion.splitting import check_regions
 from nn2poly.conversion.transforms import check_transformable, check_transforms
-from nn2poly.errors import InvalidInputError
+from nn2poly.errors import InvalidInputError, NN2PolyWarning, warn_user
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import check_missing, frame_columns, read_array, table_width
+from nn2poly.inputs import (
+    check_missing,
+    check_row_labels,
+    frame_columns,
+    read_array,
+    table_width,
+)
 from nn2poly.network.network import Network
-from nn2poly.network.oracle import Model, Oracle
+from nn2poly.network.oracle import NEAREST, Model, Oracle, likely_link
 from nn2poly.network.several import joined_data
 from nn2poly.sampling import row_keys
 
@@ -213,13 +219,15 @@ def convert(
         For a classifier whose model gives logits, as those of PyTorch and Keras mostly do:
         ``"sigmoid"`` (one output for two classes, or one per label) or ``"softmax"``, and the
         classes in the order of the outputs. A function that gives probabilities is fitted
-        before this link.
+        before this link; a method ``predict_proba`` is so by itself. ``"identity"`` fits numbers as
+        they are.
     threshold
         For a classifier of two classes: the probability from which the second is chosen; labels,
         card and report then use that threshold, and rows near it count most in the fit.
     check
         Compare the network that was read with the model itself, on up to 200 rows of ``data`` (or
-        some around the origin), and refuse one that differs; a function is called twice.
+        some around the origin), and refuse one that differs; a function is asked for some rows
+        twice, in other batches.
     keep_layers
         Also keep every neuron's input and output polynomial, in ``.layers``.
     out
@@ -262,6 +270,7 @@ def convert(
     if bounds and task.method != "calibrated":
         raise _needs_data("Only a calibration holds columns at bounds.")
     check_transformable(asked, bounded=is_held, refit=task.refit)
+    check_row_labels(data, sample_weight=sample_weight, groups=groups)
     data, parts = joined_data(model, data)
     found_model = read_model(
         model,
@@ -323,6 +332,8 @@ def convert(
         formula = identify(written, problem)
     if formula is None:
         raise AssertionError("nothing was fitted")
+    if link is None:
+        _warn_beyond(formula, problem)
     return measure.whole(formula, None if calibration is None else calibration.calibrated)
 
 
@@ -365,6 +376,7 @@ def polynomial_network(
     chosen = _choose(method, data, around)
     target = _check_target(target_r2) if chosen == "calibrated" else target_r2
     task = Task(_check_order(max_order), chosen, refit, target, progress)
+    check_row_labels(data, sample_weight=sample_weight, groups=groups)
     data, parts = joined_data(model, data)
     found_model = read_model(model, data, after=after, check=check, output=output, parts=parts)
     if isinstance(found_model, Oracle):
@@ -504,6 +516,26 @@ def _judging_rows(problem: Problem) -> JudgingRows:
 def _all_rows(found: OutOfFold) -> JudgingRows:
     rows = found.rows
     return JudgingRows(rows.X, rows.weights, row_keys(rows.number[:, None]), rows.index)
+
+
+def _warn_beyond(formula: Explicit, problem: Problem) -> None:
+    """Warn where a function stays within 0 … 1 on the rows to fit, and its formula does not."""
+    network, truth = problem.network, problem.fit_truth
+    if not isinstance(network, Oracle) or network.link != "identity":
+        return
+    likely = likely_link(truth)
+    if likely is None:
+        return
+    guess = formula.raw_outputs(problem.fit_rows.X)
+    low, high = float(guess.min()), float(guess.max())
+    if low < -NEAREST or high > 1.0 + NEAREST:
+        warn_user(
+            f"All outputs of the function lie within 0 … 1; the formula gives {low:.3g} to "
+            f"{high:.3g} on the same rows. If they are probabilities, link={likely!r} fits them "
+            'before the link and predict_proba stays within 0 … 1; link="identity" says that they '
+            "are plain numbers.",
+            NN2PolyWarning,
+        )
 
 
 def _check_function(task: Task, *, keep_layers: bool, out: str | FilePath | None) -> None:

@@ -31,7 +31,7 @@ from nn2poly.conversion.reading import named_network
 from nn2poly.conversion.transforms import check_transformable, check_transforms
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
-from nn2poly.inputs import check_missing
+from nn2poly.inputs import check_missing, check_row_labels
 from nn2poly.network.several import joined_data
 from nn2poly.score_texts import r2_text
 from nn2poly.tables import Table
@@ -229,6 +229,7 @@ def frontier(
     10
     """
     report = progress_reporter(progress)
+    check_row_labels(X, sample_weight=sample_weight, groups=groups)
     X, parts = joined_data(model, X)
     found = read_model(model, X, after=after, link=link, classes=classes, check=check, parts=parts)
     network = named_network(found, X, feature_names, output_names)

@@ -18,7 +18,7 @@ from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.asked_rows import shuffled_rows, weighed_down
 from nn2poly.conversion.fit_rows import FitRows, stacked
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.regression import Regression
+from nn2poly.conversion.regression import Regression, shifted
 from nn2poly.sampling import evenly
 
 # Bytes of the design matrix of rows to fit and of rows left out, which decide on their number.
@@ -75,16 +75,20 @@ class Scales:
         Array (k,): of the outputs.
     root
         Array (N,): of the terms; those with more penalty are smaller.
+    level
+        Array (k,): the outputs that are 0 in the design.
     """
 
     unit: FloatArray
     root: FloatArray
+    level: FloatArray
 
     @classmethod
-    def of(cls, unit: FloatArray, penalty: FloatArray) -> Scales:
-        """Take units (k,) and penalties (N,)."""
+    def of(cls, unit: FloatArray, penalty: FloatArray, level: FloatArray | None = None) -> Scales:
+        """Take units (k,), penalties (N,) and a level (k,), 0 if nothing is said."""
         least = penalty[penalty > 0].min(initial=1.0)
-        return cls(unit, 1.0 / np.sqrt(np.maximum(penalty, least)))
+        start = np.zeros(len(unit)) if level is None else level
+        return cls(unit, 1.0 / np.sqrt(np.maximum(penalty, least)), start)
 
     def design(
         self, regression: Regression, rows: FitRows, truth: FloatArray, n_bytes: int
@@ -98,15 +102,16 @@ class Scales:
         for here, values in regression.matrices(rows.X):
             weighted = values * root[here, None] * self.root
             matrix[here] = weighted
-        return Design(matrix, truth / self.unit * root[:, None]), chosen
+        target = (truth - self.level) / self.unit
+        return Design(matrix, target * root[:, None]), chosen
 
     def to_design(self, c: FloatArray) -> FloatArray:
         """Change coefficients (N, k) of terms to those of the design."""
-        return c / self.unit / self.root[:, None]
+        return shifted(c, -self.level) / self.unit / self.root[:, None]
 
     def from_design(self, c: FloatArray) -> FloatArray:
         """Change them back."""
-        return c * self.unit * self.root[:, None]
+        return shifted(c * self.unit * self.root[:, None], self.level)
 
 
 def descend(
@@ -114,6 +119,7 @@ def descend(
     problem: Problem,
     starts: Sequence[FloatArray],
     penalty: FloatArray,
+    level: FloatArray,
 ) -> FloatArray | None:
     """Refit coefficients (N, k); give None where the first start cannot be bettered.
 
@@ -123,9 +129,11 @@ def descend(
         Where to go on from; the first is what there is.
     penalty
         Array (N,): terms with more move less.
+    level
+        Array (k,): what the outputs are fitted around; see `TermFit.level`.
     """
     unit = np.maximum(problem.fit_truth.std(axis=0), 1e-300)
-    scales = Scales.of(unit, penalty)
+    scales = Scales.of(unit, penalty, level)
     fitted, kept = (
         scales.design(regression, rows, problem.truth(rows.X), most)[0]
         for rows, most in zip(_sides(problem), DESIGN_BYTES, strict=True)

@@ -36,6 +36,7 @@ from nn2poly.formula.document import Document, Stream
 from nn2poly.formula.evaluate import check_batch, check_precision
 from nn2poly.formula.legend import unit_text
 from nn2poly.formula.polynomial import LayerPolynomials, Polynomial, open_mapped
+from nn2poly.formula.predicting import warn_not_finite
 from nn2poly.formula.ranking import ranked_table
 from nn2poly.formula.term_names import output_index, parse_term
 from nn2poly.inputs import Inputs
@@ -159,13 +160,15 @@ class PolynomialNetwork:
         data = self.network.check_data(X)
         self.network.inputs.warn_outside(data)
         raw = np.empty((len(data), self.network.n_outputs), dtype=kind)
-        for begin in range(0, len(data), step):
-            rows = self.network.to_working(data[begin : begin + step]).astype(kind, copy=False)
-            parts = ray_parts(self.network, self.expansions, self.max_order, rows)
-            raw[begin : begin + step] = sum(parts[1:], start=parts[0])
-            if self.correction is not None:
-                raw[begin : begin + step] += self.correction.values(rows)
+        with np.errstate(over="ignore", invalid="ignore"):  # a warning in words follows
+            for begin in range(0, len(data), step):
+                rows = self.network.to_working(data[begin : begin + step]).astype(kind, copy=False)
+                parts = ray_parts(self.network, self.expansions, self.max_order, rows)
+                raw[begin : begin + step] = sum(parts[1:], start=parts[0])
+                if self.correction is not None:
+                    raw[begin : begin + step] += self.correction.values(rows)
         found = self.network.outputs.predictions(raw)
+        warn_not_finite(found)
         return found[:, 0] if found.shape[1] == 1 else found
 
     def outputs_by_order(self, X: FloatArray) -> list[FloatArray]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arguments import listed, plural
 from nn2poly.arrays import FloatArray
 from nn2poly.conversion.bound_trials import POWERS
 from nn2poly.conversion.detection import Detected, declared_columns, detect_columns
@@ -22,6 +23,7 @@ from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.reading import read_sample
 from nn2poly.conversion.summary import Summary, summarise
 from nn2poly.conversion.transforms import Transforms, transformed
+from nn2poly.errors import InvalidInputError
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Curve
 from nn2poly.network.network import Network
@@ -204,6 +206,7 @@ def read_problem(
         skip_missing=skip_missing,
     )
     summary = summarise(sample)
+    _check_spread(summary, network)
     if isinstance(binary, bool) and not binary:
         detected = Detected(network.inputs)
     elif isinstance(binary, str) and binary == "auto":
@@ -213,3 +216,17 @@ def read_problem(
     network = network.with_inputs(detected.inputs)
     never, folded, given = detected.never, binary is not False, bounds or {}
     return Problem(network, sample, summary, never, folded, bounded, transforms, given, powers)
+
+
+def _check_spread(summary: Summary, network: Model) -> None:
+    """Refuse columns of which the squares overflow."""
+    names = network.inputs.feature_names
+    bad = [name for name, s in zip(names, summary.scale, strict=True) if not np.isfinite(s)]
+    if bad:
+        raise InvalidInputError(
+            f"{plural(len(bad), 'column')} of the data spread too far to be fitted.",
+            where="data",
+            expected="numbers up to about 1e150, of which squares can be summed",
+            found=listed(bad),
+            remedy="express them in a larger unit, in the data and in the model",
+        )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from nn2poly.arguments import real_array
 from nn2poly.arrays import FloatArray
-from nn2poly.batches import is_shuffled, split_batch, torch_batches
+from nn2poly.batches import draws_rows, is_shuffled, split_batch, torch_batches
 from nn2poly.conversion.dask_rows import dask_sample
 from nn2poly.conversion.folds import (
     HELD_OUT,
@@ -23,7 +23,7 @@ from nn2poly.conversion.folds import (
     local_sample,
     numbering,
 )
-from nn2poly.errors import InvalidInputError
+from nn2poly.errors import InvalidInputError, NN2PolyWarning, warn_user
 from nn2poly.inputs import complete_rows, frame_columns, offering_skip
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model
@@ -136,6 +136,11 @@ def read_sample(
             numbers = numbering(next(walk())[0])
             return LocalSample(Rows(walk, HELD_OUT, numbers=numbers))
         (X, weights), given = gathered, None
+        if is_shuffled(data):
+            _warn_drawn(data)
+            # Equal rows may differ in weight: which of them comes first decides nothing then.
+            order = np.lexsort((weights, row_keys(X)))
+            X, weights = X[order], weights[order]
         weights = weights * _weights(sample_weight, len(X), "sample_weight")
     else:
         with offering_skip():
@@ -202,6 +207,17 @@ def _check_same_order(data: Any) -> None:
             expected="the same order of rows on each walk",
             found=f"sampler {type(data.sampler).__name__}",
             remedy="make the loader with shuffle=False",
+        )
+
+
+def _warn_drawn(data: Any) -> None:
+    """Warn about a loader that gives other rows the next time."""
+    if draws_rows(data):
+        warn_user(
+            "This loader draws its rows at random, with replacement or without its last batch: "
+            "the next conversion will see other rows, and give another formula. Pass the dataset, "
+            "or a loader with shuffle=False.",
+            NN2PolyWarning,
         )
 
 

@@ -95,6 +95,17 @@ class Moments:
         return np.asarray(np.maximum(spread, 1e-12 * np.maximum(self.square, 1e-300)))
 
 
+def shifted(coefficients: FloatArray, level: FloatArray) -> FloatArray:
+    """Add a level (k,) to what coefficients (m, k) predict; the first term is constant.
+
+    Examples
+    --------
+    >>> shifted(np.array([[1.0], [5.0]]), np.array([2.0])).ravel()
+    array([3., 5.])
+    """
+    return np.concatenate([coefficients[:1] + level, coefficients[1:]])
+
+
 @dataclass(frozen=True)
 class Regression:
     """Outputs regressed on products of the polynomials of a basis.

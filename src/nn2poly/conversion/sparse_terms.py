@@ -24,7 +24,7 @@ from nn2poly.conversion.fit_rows import FitRows, stacked
 from nn2poly.conversion.growth import PATIENCE, Grid, Part, grow, penalty
 from nn2poly.conversion.identify import complete_factors
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.regression import Regression
+from nn2poly.conversion.regression import Regression, shifted
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
@@ -47,6 +47,8 @@ EDGE_SHARE = 0.25
 STRENGTHS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 # Plain powers may predict otherwise than the basis by so much of an output's deviation.
 EXACT = 1e-6
+# Units in the last place of the largest output that sums of some dozen terms lose.
+ROUNDED = 16
 
 
 def sparse_polynomial(problem: Problem, max_terms: int, max_order: int = MAX_ORDER) -> Polynomial:
@@ -92,7 +94,9 @@ def _of_degree(
     powers, written = task.basis.powers(terms, values)
     poly = Polynomial(written, terms=powers, inputs=inputs, outputs=problem.network.outputs)
     apart = np.abs(Regression(inputs, task.basis, terms).predict(X, values) - poly.raw_outputs(X))
-    return poly, bool(np.all(apart <= EXACT * task.unit))
+    # Sums of large outputs are themselves rounded.
+    rounded = ROUNDED * np.finfo(float).eps * np.abs(sample.truth).max(axis=0)
+    return poly, bool(np.all(apart <= EXACT * task.unit + rounded))
 
 
 def _allows(problem: Problem, inputs: Inputs) -> Callable[[Term], bool]:
@@ -174,6 +178,12 @@ class Budget:
         return np.where(spread > 1e-12 * np.abs(truth).max(axis=0), spread, 1.0)
 
     @cached_property
+    def level(self) -> FloatArray:
+        """Array (k,): the mean outputs, around which terms are fitted, as in `TermFit.level`."""
+        weights = self.sample.rows.weights
+        return np.asarray(weights @ self.sample.truth / weights.sum())
+
+    @cached_property
     def sides(self) -> tuple[Answered, Answered]:
         """Rows to fit, and rows kept for choices; the same where rows are too few."""
         fold = self.sample.rows.fold
@@ -215,7 +225,7 @@ class Budget:
         side = side.some(evenly(len(side.rows), max(most, 1)))
         root = np.sqrt(side.rows.weights / side.rows.weights.sum())
         values = self.basis.values(self.inputs.to_working(side.rows.X))
-        return Part(values, root, side.truth / self.unit * root[:, None])
+        return Part(values, root, self._around(side) / self.unit * root[:, None])
 
     def fits(self, found: Sequence[Term], sizes: Iterable[int]) -> list[FloatArray]:
         """Fit the first so many of some terms, each with the strength that does best on rows kept.
@@ -224,15 +234,20 @@ class Budget:
         """
         terms, places = listed(found, self.inputs.n_features)
         regression = Regression(self.inputs, self.basis, terms)
-        sums = [regression.moments(side.rows, side.truth).at(places) for side in self.sides]
+        sums = [regression.moments(s.rows, self._around(s)).at(places) for s in self.sides]
         fitted, kept, whole = *sums, sums[0] + sums[1]
         strengths = penalty(np.array([len(term) for term in found]))
         out = []
         for size in sizes:
             here = strengths[:size]
             errors = [kept.error(fitted.ridge(s * here), self.unit**2) for s in STRENGTHS]
-            out.append(whole.ridge(STRENGTHS[int(np.argmin(errors))] * here))
+            values = whole.ridge(STRENGTHS[int(np.argmin(errors))] * here)
+            out.append(shifted(values, self.level))
         return out
+
+    def _around(self, side: Answered) -> FloatArray:
+        """Give outputs (n, k) as they are fitted."""
+        return side.truth - self.level
 
 
 def _finite(truth: FloatArray) -> FloatArray:

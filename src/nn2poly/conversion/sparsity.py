@@ -26,7 +26,7 @@ from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.protocol import check_formula
 from nn2poly.formula.term_names import term_name
-from nn2poly.inputs import read_either
+from nn2poly.inputs import check_row_labels, read_either
 from nn2poly.network.oracle import Model
 from nn2poly.sampling import Keys, distinct, evenly, group_keys, ranked, row_keys
 from nn2poly.tables import Table
@@ -213,6 +213,7 @@ def sparse_path(
     >>> path.polynomial(4).n_terms, bool(path.r2[-1] > 0.99)
     (4, True)
     """
+    check_row_labels(X, groups=groups)
     poly = _closed(_check_one_region(poly))
     network = comparable(model, poly.inputs, poly.outputs, X, after=after)
     rows = read_either(X, poly.inputs, network.inputs)

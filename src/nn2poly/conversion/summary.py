@@ -192,6 +192,8 @@ class _Moments:
         self.low: Any = np.inf
         self.high: Any = -np.inf
 
+    # Squares that overflow are refused by the column's name, once all rows are seen.
+    @np.errstate(over="ignore", invalid="ignore")
     def add(self, X: FloatArray, weights: FloatArray) -> None:
         """Add rows X (n, p) with their weights (n,)."""
         if not len(X):
@@ -203,6 +205,7 @@ class _Moments:
         added.square = weights @ (X - added.mean) ** 2
         self.merge(added)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def merge(self, other: _Moments) -> None:
         """Add what others have seen."""
         if not other.n_rows:

@@ -21,7 +21,7 @@ from nn2poly.conversion.classifiers import closest, less_where_far, near_decisio
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.gradients import descend
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.regression import Moments, Regression
+from nn2poly.conversion.regression import Moments, Regression, shifted
 from nn2poly.conversion.strengths import UNCHANGED, Choice, OrderRidges, shrinkage, typical
 
 # Terms up to which the moments are summed: 128 MB, solved in about a second. More are refitted by
@@ -99,8 +99,17 @@ class TermFit:
     @cached_property
     def ridges(self) -> OrderRidges:
         """The regressions of one order after the other."""
-        n_rows = len(self.problem.fit_rows)
-        return OrderRidges(self.regression, self.prior, self.calibrated, n_rows)
+        n_rows, prior = len(self.problem.fit_rows), shifted(self.prior, -self.level)
+        return OrderRidges(self.regression, prior, self.calibrated, n_rows)
+
+    @cached_property
+    def level(self) -> FloatArray:
+        """Array (k,): the mean outputs. Fits are of what is around them, which else loses digits.
+
+        Moments hold squares: of 1e9 + y, with y around 1, they keep nothing of y.
+        """
+        weights = self.problem.fit_rows.weights
+        return np.asarray(weights @ self.problem.fit_truth / weights.sum())
 
     def best(self) -> FloatArray | None:
         """Fit coefficients (n_terms, k), from moments where these can be kept."""
@@ -135,7 +144,8 @@ class TermFit:
         start = np.zeros_like(self.prior)
         start[:n] = replace(self, regression=regression, prior=self.prior[:n]).inner()
         starts = [self.prior, start] if self.calibrated else [start]
-        found = descend(self.regression, self.problem, starts, shrinkage(terms.orders()))
+        penalty = shrinkage(terms.orders())
+        found = descend(self.regression, self.problem, starts, penalty, self.level)
         return start if found is None and not self.calibrated else found
 
     def inner(self) -> FloatArray:
@@ -164,7 +174,8 @@ class TermFit:
             times = self._times(sides, choices, whole)
             inner = self.ridges.fitted(sides[0].pair(times)[0], choices)
         one, other = sides[0].pair(times)
-        return _Solution(self.ridges.fitted(one + other, choices), inner)
+        found = self.ridges.fitted(one + other, choices)
+        return _Solution(shifted(found, self.level), shifted(inner, self.level))
 
     def _side(self, rows: FitRows, fold: int, held: Moments, whole: Moments) -> _Side:
         inside, outside = rows.some(rows.fold != fold), rows.some(rows.fold == fold)
@@ -211,7 +222,7 @@ class TermFit:
         return self._moments(weighed_down(rows, truth, self.problem.fit_truth), truth)
 
     def _moments(self, rows: FitRows, truth: FloatArray) -> Moments:
-        return self.regression.moments(rows, truth)
+        return self.regression.moments(rows, truth - self.level)
 
     def _folds(self, rows: FitRows) -> list[int]:
         """List the folds that are left out in turn."""

@@ -25,7 +25,7 @@ from nn2poly.estimators.weights import weight_name
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import term_name
-from nn2poly.inputs import frame_columns
+from nn2poly.inputs import check_row_labels, frame_columns
 
 # What to do with rows outside the range that the conversion saw.
 OUTSIDE = ("warn", "clip")
@@ -77,6 +77,7 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
             _seed(model, self.random_state)
         params = dict(fit_params)
         weights, groups = params.pop("sample_weight", None), params.pop("groups", None)
+        check_row_labels(X, sample_weight=weights, groups=groups)
         if groups is not None and isinstance(model, BaseSearchCV):
             # A search splits by them as well.
             params["groups"] = groups

@@ -12,6 +12,7 @@ from nn2poly.arguments import check_count
 from nn2poly.conversion.many import convert_many
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.ensemble import Ensemble, ensemble
+from nn2poly.inputs import check_row_labels
 
 # Networks with permuted responses: so many that a share of 1 / 20 can be told.
 N_PERMUTED = 19
@@ -71,6 +72,7 @@ def against_chance(
     >>> found.sign_stability[1:].ravel(), found.by_chance[1:].ravel()
     (array([1., 1.]), array([0.05, 0.45]))
     """
+    check_row_labels(X, y=y)
     count = _two_or_more(n_networks, "n_networks")
     others = _two_or_more(n_permuted, "n_permuted")
     train, response = _trainer(fit), np.asarray(y)

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from nn2poly.arguments import plural
 from nn2poly.arrays import FloatArray
+from nn2poly.errors import OutsideRangeWarning, warn_user
 from nn2poly.formula.evaluate import check_batch, check_precision
 from nn2poly.inputs import Inputs
 from nn2poly.outputs import Outputs
@@ -55,14 +57,16 @@ def predict(
         one = np.zeros(width, kind)
         work = partial(predict, formula, dtype=kind, batch_size=rows)
         return _over(work, X, one[0] if width == 1 else one)
-    raw = formula.raw_outputs(read_rows(formula.inputs, X), kind, rows)
+    with np.errstate(over="ignore", invalid="ignore"):  # a warning in words follows
+        raw = formula.raw_outputs(read_rows(formula.inputs, X), kind, rows)
     found = formula.outputs.predictions(raw)
+    warn_not_finite(found)
     return found[:, 0] if width == 1 else found
 
 
 def predict_proba(formula: Evaluated, X: Any) -> FloatArray:
     """Compute probabilities through the link: (n, n_classes), or (n, n_labels)."""
-    return _through(formula, X, formula.outputs.probabilities)
+    return _through(formula, X, partial(_chances, formula.outputs))
 
 
 def predict_label(formula: Evaluated, X: Any, threshold: float | None = None) -> npt.NDArray[Any]:
@@ -77,7 +81,29 @@ def _through(
     if is_stream(X):
         one = last(np.zeros((1, formula.outputs.count)))
         return _over(partial(_through, formula, last=last), X, one[0])
-    return last(formula.raw_outputs(read_rows(formula.inputs, X)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        raw = formula.raw_outputs(read_rows(formula.inputs, X))
+    return last(raw)
+
+
+def _chances(outputs: Outputs, raw: FloatArray) -> FloatArray:
+    """Give the probabilities of raw outputs (n, n_outputs)."""
+    warn_not_finite(raw)
+    return outputs.probabilities(raw)
+
+
+def warn_not_finite(found: FloatArray) -> None:
+    """Warn about rows whose outputs (n, k) are no numbers, as their powers overflow."""
+    bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
+    if len(bad):
+        rows, have = plural(len(found), "row"), "has" if len(bad) == 1 else "have"
+        warn_user(
+            f"{len(bad):,} of {rows} {have} no finite prediction (the first is row {bad[0]}): the "
+            "numbers there are too large for the powers of the formula, or the link leads beyond "
+            "all numbers. Check the units of these rows; a conversion with data and bounds holds "
+            "numbers within the range of the sample.",
+            OutsideRangeWarning,
+        )
 
 
 def _over(work: Callable[[Any], npt.NDArray[Any]], X: Any, one: Any) -> npt.NDArray[Any]:

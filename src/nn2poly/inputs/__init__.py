@@ -23,6 +23,7 @@ from nn2poly.inputs.matrices import (
     table_width,
 )
 from nn2poly.inputs.outside_rows import outside_range, warn_outside
+from nn2poly.inputs.row_labels import check_row_labels
 
 __all__ = [
     "Column",
@@ -32,6 +33,7 @@ __all__ = [
     "LearnedImputer",
     "as_matrix",
     "check_missing",
+    "check_row_labels",
     "complete_rows",
     "find_holes",
     "frame_columns",

@@ -126,6 +126,26 @@ def form_like(table: Any, inputs: Inputs) -> TableForm:
     return _frame_form(_some_columns(table, kept), places, values)
 
 
+def in_order(table: Any, inputs: Inputs) -> Any:
+    """Put the columns of a frame in the order of known inputs, others behind them.
+
+    A formula reads a frame by name, a function may read it by place.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> in_order(pd.DataFrame({"b": [1], "a": [2]}), Inputs.of(["a", "b"])).columns.tolist()
+    ['a', 'b']
+    """
+    labels = frame_columns(table)
+    if labels is None:
+        return table
+    place = {name: at for at, name in enumerate(inputs.feature_names)}
+    place |= {c.name: at[0] for c, at in zip(inputs.columns, inputs.places, strict=True)}
+    order = sorted(range(len(labels)), key=lambda j: place.get(labels[j], len(place)))
+    return _some_columns(table, order)
+
+
 def _column(tables: Sequence[Any], j: int, label: str) -> tuple[Column, tuple[Any, ...]]:
     """Tell what a column of frames is, and the value of each of its levels."""
     dtype = _series(tables[0], j).dtype

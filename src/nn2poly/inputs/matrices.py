@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from nn2poly.arguments import MAX_LISTED, default_names, listed, nearest, plural
 from nn2poly.batches import gathered
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.cuts import Interval, within
-from nn2poly.streams import is_stream
+from nn2poly.streams import EXACT_WHOLE, ROUNDED, is_stream
 
 _A_TABLE = "a 2-d array, a list of rows or a data frame of numbers"
 
@@ -101,9 +101,11 @@ def as_matrix(
         n_features = len(feature_names)
     labels = frame_columns(X)
     if labels is None:
-        matrix = _array_matrix(X, where)
+        array, matrix = _array_matrix(X, where)
         _check_width(matrix.shape[1], n_features, where)
         names: Sequence[object] = feature_names or range(matrix.shape[1])
+        for j, name in enumerate(names):
+            check_exact(array[:, j], matrix[:, j], name, where)
     else:
         known = levels or {}, sources or {}
         matrix, names = _frame_matrix(X, labels, feature_names, n_features, where, *known)
@@ -169,14 +171,15 @@ def level_text(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _array_matrix(X: object, where: str) -> NDArray[np.float64]:
+def _array_matrix(X: object, where: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Read an array (n, p) of numbers, as it is and as floats."""
     array = read_array(X, where)
     if array.ndim and not array.shape[0]:
         raise _no_rows(where)
     if array.ndim == 2 and array.dtype.kind == "O" and _all_numbers(array):
-        array = array.astype(np.float64)
+        return array, array.astype(np.float64)
     if array.ndim == 2 and array.dtype.kind in "biuf":
-        return _to_float(array)
+        return array, _to_float(array)
     if array.ndim and array.dtype.kind not in "biuf":
         what, expected = "The data are not real numbers.", "bool, int or float entries"
         remedy = "encode text as numbers, missing values as NaN, then np.asarray(X, dtype=float)"
@@ -252,6 +255,8 @@ def _frame_matrix(
     plain = dict.fromkeys(j for j, level in sources if level is None or level.interval)
     _check_dtypes([labels[j] for j in plain], [columns[j] for j in plain], where)
     numbers = {j: _column_values(columns[j]) for j in plain}
+    for j, values in numbers.items():
+        check_exact(columns[j], values, labels[j], where)
     factors: dict[int, dict[int, Level]] = {}
     matrix = np.zeros((len(frame), len(sources)))
     for k, (j, level) in enumerate(sources):
@@ -394,6 +399,43 @@ def _column_values(column: Any) -> NDArray[np.float64]:
     if hasattr(column.dtype, "kind"):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     return np.asarray(column.cast(float).to_numpy())
+
+
+def check_exact(column: Any, values: NDArray[np.float64], name: object, where: str) -> None:
+    """Refuse whole numbers that lose digits as floats: a model would see others.
+
+    Parameters
+    ----------
+    column
+        As it came: an array (n,) or a column of a frame.
+    values
+        Array (n,): the same as floats, NaN where one is missing.
+
+    Examples
+    --------
+    >>> check_exact(np.array([2**53 + 1]), np.array([2.0**53]), "id", "data")
+    Traceback (most recent call last):
+    ...
+    nn2poly.errors.InvalidInputError: The column 'id' holds whole numbers of too many digits...
+    """
+    rounded = name in getattr(column, "attrs", {}).get(ROUNDED, ())
+    if getattr(column.dtype, "kind", "") == "f" and not rounded:
+        return
+    large = np.flatnonzero(np.abs(values) >= EXACT_WHOLE)
+    if not len(large):
+        return
+    some = column.iloc[large] if hasattr(type(column), "iloc") else column[large]
+    found = some.to_list() if hasattr(some, "to_list") else some.tolist()
+    wrong = (v for v in found if rounded or (isinstance(v, Integral) and int(float(v)) != v))
+    if (lost := next(wrong, None)) is not None:
+        raise InvalidInputError(
+            f"The column {name!r} holds whole numbers of too many digits.",
+            where=where,
+            expected=f"whole numbers up to {EXACT_WHOLE:,}, which floats tell apart",
+            found=f"numbers such as {int(lost)}",
+            remedy="subtract an offset, in the data and in the model; pass a number that only "
+            "names things as text; or leave the column out",
+        )
 
 
 def _check_width(found: int, expected: int | None, where: str) -> None:

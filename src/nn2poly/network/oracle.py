@@ -152,6 +152,19 @@ def are_probabilities(answer: FloatArray, link: str) -> bool:
     return within and (link == "sigmoid" or bool(np.allclose(answer.sum(axis=1), 1.0, atol=1e-4)))
 
 
+def likely_link(answer: FloatArray) -> str | None:
+    """Give the link that outputs (n, k) can be probabilities of; None if there is none.
+
+    Examples
+    --------
+    >>> likely_link(np.array([[0.2, 0.3, 0.5]])), likely_link(np.array([[0.2, 0.8]]))
+    ('softmax', 'sigmoid')
+    """
+    if answer.shape[1] > 2 and are_probabilities(answer, "softmax"):
+        return "softmax"
+    return "sigmoid" if are_probabilities(answer, "sigmoid") else None
+
+
 def before_link(answer: FloatArray, link: str) -> FloatArray:
     """Give the raw outputs (n, k) that a link turns into these probabilities.
 
@@ -208,10 +221,13 @@ def oracle_of(
     example
         Array (n, p) of features.
     link, classes
-        What the user says of the outputs.
+        What the user says of the outputs. Without a word, those of a method ``predict_proba``
+        are fitted before their link.
     """
     asked = asking_function(function)
     answer = read_answer(asked, form.make(example), len(example))
+    if link is None and getattr(function, "__name__", "") == "predict_proba":
+        link = likely_link(answer.values)
     if link in (None, "identity", *TARGET_LINKS):
         outputs = Outputs.of(answer.names, answer.values.shape[1], classes, link or "identity")
         return Oracle(asked, form, inputs, outputs)

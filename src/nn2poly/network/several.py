@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from nn2poly.batches import TABLE_KEYS, torch_batches
+from nn2poly.batches import TABLE_KEYS, Batches, torch_batches
 from nn2poly.errors import InvalidInputError
 from nn2poly.inputs.joined import Parts, given_tables, join_tables
 from nn2poly.network.readers import can_read, reader_of
@@ -54,7 +54,7 @@ def joined_data(model: Any, data: Any) -> tuple[Any, Parts | None]:
     if walk is None or first is None or not _is_several(first, names):
         return data, None
     parts = _joined(first, names)[1]
-    return (lambda: (_joined(batch, names)[0] for batch in walk())), parts
+    return Batches(lambda: (_joined(batch, names)[0] for batch in walk()), data), parts
 
 
 def _batches(data: Any) -> Callable[[], Iterator[Any]] | None:

@@ -17,6 +17,7 @@ from nn2poly.formula.piecewise import Explicit
 from nn2poly.inputs import (
     Column,
     Inputs,
+    check_row_labels,
     complete_rows,
     level_text,
     share_beyond,
@@ -80,6 +81,7 @@ def read_rows(X: Any, y: Any, poly: Explicit) -> Rows:
     >>> rows.index, rows.y, rows.treatments
     (array([0, 2]), array([10, 30]), ('rows left out',))
     """
+    check_row_labels(X, y=y)
     matrix = poly.inputs.read(X, allow_nan=True)
     absent = missing_cells(X, poly.inputs, matrix)
     index = np.flatnonzero(complete_rows(matrix, "X"))
