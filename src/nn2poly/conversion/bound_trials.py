@@ -189,13 +189,12 @@ def divided(
     real = [(rows.some(places), truth[places]) for places in (fitted, others)]
     if ask is None:
         return TrialRows.of(real[:1], real[1:], np.full(len(others), -1))
-    copies, columns = zip(
-        _with_one_changed(real[0][0].some(slice(None, None, FITTED_COPIES)), inputs),
-        _with_one_changed(real[1][0], inputs),
-        strict=True,
+    some = real[0][0].some(slice(None, None, FITTED_COPIES))
+    (fitted_copies, _), (copies, columns) = (
+        _with_one_changed(rows, inputs) for rows in (some, real[1][0])
     )
-    asked = [(rows, ask(rows.X)) for rows in copies]
-    changed = np.append(np.full(len(others), -1), columns[1])
+    asked = [(rows, ask(rows.X)) for rows in (fitted_copies, copies)]
+    changed = np.concatenate([np.full(len(others), -1), columns])
     return TrialRows.of([real[0], asked[0]], [real[1], asked[1]], changed)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,12 +32,12 @@ STRETCHED = (3.0, 1001.0)
 ROWS = 1_000
 
 
-Explicit = TypeVar("Explicit", Polynomial, PolynomialNetwork)
+Clamped = TypeVar("Clamped", Polynomial, PolynomialNetwork)
 
 
-def bounds_beyond(formula: Polynomial | PolynomialNetwork, problem: Problem) -> dict[int, Ends]:
+def bounds_beyond(formula: Clamped, problem: Problem) -> dict[int, Ends]:
     """Give wider bounds of columns, by their number, as far beyond the rows as it is faithful."""
-    ends, found = _full_ranges(formula.inputs, problem), {}
+    ends, found = _full_ranges(formula.inputs, problem), dict[int, Ends]()
     for factor in STRETCHED if ends else ():
         wider = {number: _stretched(pair, factor) for number, pair in ends.items()}
         if not _is_faithful(clamped_at(formula, wider), problem, ends, factor):
@@ -46,12 +46,13 @@ def bounds_beyond(formula: Polynomial | PolynomialNetwork, problem: Problem) -> 
     return dict.fromkeys(ends, (-inf, inf))
 
 
-def clamped_at(formula: Explicit, ends: dict[int, Ends]) -> Explicit:
+def clamped_at(formula: Clamped, ends: dict[int, Ends]) -> Clamped:
     """Give the same formula with other bounds of some columns, by their number."""
     inputs = with_bounds(formula.inputs, ends)
-    if isinstance(formula, Polynomial):
-        return replace(formula, inputs=inputs)
-    return replace(formula, network=replace(formula.network, inputs=inputs))
+    changed: dict[str, Any] = {"inputs": inputs}
+    if isinstance(formula, PolynomialNetwork):
+        changed = {"network": replace(formula.network, inputs=inputs)}
+    return replace(formula, **changed)
 
 
 def _full_ranges(inputs: Inputs, problem: Problem) -> dict[int, Ends]:

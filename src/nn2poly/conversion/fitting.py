@@ -53,7 +53,7 @@ from nn2poly.conversion.refine import (
 from nn2poly.conversion.refit import can_refit, fit_terms
 from nn2poly.conversion.sparse_terms import MAX_ORDER, sparse_polynomial
 from nn2poly.conversion.splitting import split_regions
-from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 
 # Terms for each row of a small table up to which an order is tried: each is fitted five times.
@@ -121,15 +121,17 @@ class Chosen:
 def fit_formula(task: Task, problem: Problem) -> Fitted:
     """Fit, with every choice but that of the order alone."""
     found = _fit(task, problem)
-    if isinstance(found.judged, PiecewisePolynomial):
+    formula, calibration = found.formula, found.calibration
+    if isinstance(formula, Polynomial):
+        ends = bounds_beyond(formula, problem)
+        formula = clamped_at(formula, ends)
+    elif formula is None and calibration is not None:
+        ends = bounds_beyond(calibration.refined, problem)
+    else:  # borders of regions are not where rows end
         return found
-    ends, calibration = bounds_beyond(found.judged, problem), found.calibration
-    if not ends:
-        return found
-    formula = clamped_at(found.formula, ends) if isinstance(found.formula, Polynomial) else None
     if calibration is not None:
-        pnets = (clamped_at(p, ends) for p in (calibration.calibrated, calibration.refined))
-        calibration = Candidate(*pnets, formula)
+        calibrated = clamped_at(calibration.calibrated, ends)
+        calibration = Candidate(calibrated, clamped_at(calibration.refined, ends), formula)
     return Fitted(formula, calibration)
 
 
