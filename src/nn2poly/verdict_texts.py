@@ -9,6 +9,7 @@ from nn2poly.score_texts import agreement_text, r2_text, rounded_down, rounded_u
 from nn2poly.verdicts import (
     MIN_JUDGED,
     POOR,
+    Alike,
     ClassDistance,
     Closer,
     Distance,
@@ -88,7 +89,7 @@ def _sentences(verdict: Verdict, r2: str) -> tuple[str, ...]:
     said = (_missed(verdict, r2), *remedies, _held(verdict), _outside(verdict))
     scale = verdict.reason(JudgedAs)
     judged = f"{judged_text(scale, r2=r2)}." if scale else ""
-    graded = (_labels(verdict), judged, _folds(verdict), _effects(verdict, r2))
+    graded = (_labels(verdict), judged, _folds(verdict), _alike(verdict), _effects(verdict, r2))
     sentences = (head, *graded, *said, _entering(verdict))
     return tuple(filter(None, sentences))
 
@@ -127,6 +128,19 @@ def _effects(verdict: Verdict, r2: str) -> str:
     poor = graded in POOR
     off = ": partial dependence, Shapley values and directions may be off" if poor else ""
     return f"Effects: {graded} ({r2} {r2_text(found.r2)} on rows with shuffled columns){off}."
+
+
+def _alike(verdict: Verdict) -> str:
+    """Say that rows are not independent, which the interval takes them for."""
+    found = verdict.reason(Alike)
+    if found is None:
+        return ""
+    seen = "come in clusters of near copies" if found.clusters else "resemble their neighbours"
+    also = ", and resemble their neighbours" if found.clusters and found.series else ""
+    return (
+        f"Rows {seen}{also}, so new ones may be less like them than this interval assumes: "
+        "say with groups= which belong together (patients, days, places)."
+    )
 
 
 def _folds(verdict: Verdict) -> str:

@@ -161,6 +161,14 @@ class Effects:
 
 
 @dataclass(frozen=True)
+class Alike:
+    """Rows are not independent: they come in clusters of near ones, or neighbours are alike."""
+
+    clusters: bool
+    series: bool
+
+
+@dataclass(frozen=True)
 class Entering:
     """The columns that do not enter as they are: pairs of a name and what it enters as."""
 
@@ -192,6 +200,7 @@ Reason = (
     | ClassDistance
     | Labels
     | Effects
+    | Alike
     | Tail
     | MissedTarget
     | Region
@@ -208,6 +217,7 @@ KINDS: dict[str, type[Reason]] = {
     "class distance": ClassDistance,
     "labels": Labels,
     "effects": Effects,
+    "alike": Alike,
     "tail": Tail,
     "missed target": MissedTarget,
     "region": Region,

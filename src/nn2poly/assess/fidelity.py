@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from nn2poly.arguments import listed, real_array
 from nn2poly.arrays import FloatArray
+from nn2poly.assess.alike_rows import find_alike
 from nn2poly.assess.compared import comparable
 from nn2poly.assess.guarantee import guarantee
 from nn2poly.assess.interval import r2_interval
@@ -39,7 +41,7 @@ from nn2poly.network.oracle import Model, Oracle
 from nn2poly.outputs import Outputs
 from nn2poly.sampling import Keys, distinct, group_keys, own_order, row_keys
 from nn2poly.streams import is_stream, read_evenly
-from nn2poly.verdicts import MIN_JUDGED, Held, HeldColumn, JudgedAs, Observed, Verdict
+from nn2poly.verdicts import MIN_JUDGED, Alike, Held, HeldColumn, JudgedAs, Observed, Verdict
 
 
 class Approximation(Protocol):
@@ -181,14 +183,14 @@ def fidelity(
     weights = np.ones(len(rows)) if sample_weight is None else _weights(sample_weight, len(rows))
     judging = JudgingRows.of(rows, np.where(complete_rows(rows, "X"), weights, 0.0), groups)
     network = replace(network, outputs=_outputs(network, poly, threshold))
+    alike = find_alike(judging.X, poly.inputs) if groups is None and not is_stream(X) else None
+    make = partial(make_card, network, poly, judging.X, rows=judging, alike=alike)
     if y is None:
-        return make_card(network, poly, judging.X, rows=judging)
+        return make()
     if not network.outputs.is_classifier:
-        card = make_card(network, poly, judging.X, rows=judging)
-        return _observed(card, network, poly, judging, _numbers(y, len(rows))[judging.numbers])
+        return _observed(make(), network, poly, judging, _numbers(y, len(rows))[judging.numbers])
     labels = read_labels(y, len(rows))[judging.numbers]
-    card = make_card(network, poly, judging.X, rows=judging, labels=labels)
-    return _observed(card, network, poly, judging, labels)
+    return _observed(make(labels=labels), network, poly, judging, labels)
 
 
 def _weights(given: npt.ArrayLike, n_rows: int) -> FloatArray:
@@ -254,6 +256,7 @@ def make_card(
     target_r2: float | None = None,
     labels: npt.NDArray[Any] | None = None,
     outputs: FloatArray | None = None,
+    alike: Alike | None = None,
 ) -> FidelityCard:
     """Fill a card from checked rows X (n, p) in raw units.
 
@@ -276,6 +279,8 @@ def make_card(
         Array (n,): the true labels of the rows, for a classifier; None if nobody gave them.
     outputs
         Array (m, k): outputs of the network on more rows, which tell more of their tails.
+    alike
+        Why the rows of the whole table are not independent, if they are not.
     """
     rows = JudgingRows.of(X) if rows is None else rows
     weights = rows.weights
@@ -335,6 +340,7 @@ def make_card(
         entering=entering,
         judged=_judged_as(network, poly.outputs, truth, by_order[-1], weights),
         labels=worst_label(network.outputs, truth, by_order[-1], weights),
+        alike=alike,
     )
     return replace(card, verdict=replace(said, source=_source(network)))
 

@@ -11,6 +11,7 @@ from nn2poly.verdicts import (
     MIN_JUDGED,
     MIN_UNITS,
     ROUGH,
+    Alike,
     ClassDistance,
     Distance,
     Effects,
@@ -37,6 +38,7 @@ def verdict(
     entering: Mapping[str, str] | None = None,
     judged: JudgedAs | None = None,
     labels: Labels | None = None,
+    alike: Alike | None = None,
 ) -> Verdict:
     """Say how far to trust the polynomial, and where not.
 
@@ -56,6 +58,8 @@ def verdict(
         The scale of the errors, where it is not the target's.
     labels
         How far labels agree, of a classifier.
+    alike
+        Why the rows are not independent, if they are not.
 
     Examples
     --------
@@ -63,7 +67,7 @@ def verdict(
     >>> net = n2p.Network([n2p.Layer([[0.4]], None, "tanh"), n2p.Layer([[1.0]])])
     >>> card = n2p.fidelity(net, n2p.convert(net, 1), [[i / 40] for i in range(40)])
     >>> print(verdict(card))
-    Faithful (R2 0.995, 95 % interval 0.991 to 0.998): follows the network to within 4.3 % of its \
+    Faithful (R2 0.995, 95 % interval 0.992 to 0.998): follows the network to within 4.3 % of its \
 range (15 % of its standard deviation) on 95 % of 40 rows.
     """
     few = card.n_rows < MIN_JUDGED or (card.n_units or card.n_rows) < MIN_UNITS
@@ -76,7 +80,7 @@ range (15 % of its standard deviation) on 95 % of 40 rows.
         reasons.append(labels)
     if card.r2_mixed is not None and not few:
         reasons.append(Effects(card.r2_mixed))
-    reasons += [reason for reason in (held, judged) if reason is not None]
+    reasons += [reason for reason in (alike, held, judged) if reason is not None]
     if entering:
         reasons.append(Entering(tuple(entering.items())))
     return Verdict(

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nn2poly.arguments import check_choice, check_count, check_order
+from nn2poly.arrays import FloatArray
+from nn2poly.assess.alike_rows import find_alike
 from nn2poly.assess.fidelity import JudgingRows, beyond, make_card
 from nn2poly.conversion.advice import with_advice
 from nn2poly.conversion.crossfit import FEW_ROWS, OutOfFold, is_affordable
@@ -262,7 +264,7 @@ def convert(
     wanted, asked = check_regions(regions), check_transforms(transforms)
     budget = None if max_terms is None else check_count(max_terms, where="max_terms")
     target = _check_target(target_r2) if chosen == "calibrated" else target_r2
-    task = Task(limit, chosen, refit, target, progress, wanted, budget)
+    task = Task(limit, chosen, refit, target, progress, wanted, budget, groups is not None)
     fits = {"max_terms": max_terms, "regions": wanted if wanted != 1 else None, "transforms": asked}
     for name in [name for name, value in fits.items() if value is not None]:
         _check_fitted(name, task, keep_layers=keep_layers, out=out)
@@ -375,7 +377,7 @@ def polynomial_network(
     """
     chosen = _choose(method, data, around)
     target = _check_target(target_r2) if chosen == "calibrated" else target_r2
-    task = Task(_check_order(max_order), chosen, refit, target, progress)
+    task = Task(_check_order(max_order), chosen, refit, target, progress, grouped=groups is not None)
     check_row_labels(data, sample_weight=sample_weight, groups=groups)
     data, parts = joined_data(model, data)
     found_model = read_model(model, data, after=after, check=check, output=output, parts=parts)
@@ -490,6 +492,7 @@ class _Measure:
             path=self.order.path,
             target_r2=None if task.order or not self.order.path else task.target_r2,
             outputs=problem.fit_truth,
+            alike=None if task.grouped else find_alike(_in_order(problem), problem.inputs),
         )
         return replace(fitted, card=card)
 
@@ -505,6 +508,15 @@ class _Measure:
         if self.task.regions != 1 or self.out_of_fold is not None:
             return measured
         return with_advice(measured, self.problem)
+
+
+def _in_order(problem: Problem) -> FloatArray:
+    """Give the rows of the sample, or an even choice of them, in the order of their table."""
+    rows, summary = problem.fit_rows, problem.summary
+    if not problem.sample.held_out:
+        return rows.X
+    index = np.concatenate([rows.index, summary.held_out_numbers])
+    return np.concatenate([rows.X, summary.held_out])[np.argsort(index, kind="stable")]
 
 
 def _judging_rows(problem: Problem) -> JudgingRows:

@@ -70,6 +70,8 @@ class Task:
     ----------
     regions, max_terms
         As in `nn2poly.convert`; a polynomial network has neither.
+    grouped
+        The user said which rows belong together.
     """
 
     order: int
@@ -79,6 +81,7 @@ class Task:
     progress: bool | Callable[[str], None]
     regions: int | str = 1
     max_terms: int | None = None
+    grouped: bool = False
 
     def trial_powers(self, n_features: int) -> tuple[int, ...]:
         """Give the powers that bounds are tried with: those that one polynomial is fitted with."""
