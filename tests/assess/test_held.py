@@ -39,10 +39,10 @@ def poly(network):
 
 def test_the_repr_names_the_column_that_is_cut_and_no_other(poly):
     low, high = poly.inputs.bounds()["occupants"]
-    last = repr(poly).splitlines()[-1].strip()
-    assert last.startswith(f"occupants held within {low:.4g} … {high:.4g}, other numbers")
-    assert "rooms held" not in last
-    assert escape(last) in poly._repr_html_()
+    held = repr(poly).splitlines()[-2].strip()
+    assert held.startswith(f"occupants held within {low:.4g} … {high:.4g}, other numbers")
+    assert "rooms held" not in held
+    assert escape(held) in poly._repr_html_()
 
 
 def test_the_repr_of_a_plain_polynomial_says_nothing_of_it(network):

@@ -377,7 +377,9 @@ def polynomial_network(
     """
     chosen = _choose(method, data, around)
     target = _check_target(target_r2) if chosen == "calibrated" else target_r2
-    task = Task(_check_order(max_order), chosen, refit, target, progress, grouped=groups is not None)
+    task = Task(
+        _check_order(max_order), chosen, refit, target, progress, grouped=groups is not None
+    )
     check_row_labels(data, sample_weight=sample_weight, groups=groups)
     data, parts = joined_data(model, data)
     found_model = read_model(model, data, after=after, check=check, output=output, parts=parts)

@@ -39,7 +39,7 @@ class FitRows:
     def __len__(self) -> int:
         return len(self.X)
 
-    def some(self, chosen: BoolArray | IntArray | slice) -> FitRows:
+    def some(self, chosen: BoolArray | IntArray) -> FitRows:
         """Choose rows."""
         return FitRows(
             self.X[chosen],

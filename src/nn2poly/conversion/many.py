@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 
 from nn2poly.arguments import check_choice
-from nn2poly.arrays import FloatArray
 from nn2poly.conversion.convert import convert
 from nn2poly.conversion.given_models import read_model
 from nn2poly.conversion.input_bounds import bounded
@@ -147,11 +146,8 @@ def _shared_bounds(networks: list[Model], options: dict[str, Any]) -> dict[str, 
     except NN2PolyError as error:
         raise error.within("models[0]") from None
     rows = problem.fit_rows
-
-    def ask(X: FloatArray) -> FloatArray:
-        return np.concatenate([net.predict(X).reshape(len(X), -1) for net in networks], axis=1)
-
-    held = bounded(problem.network.inputs, rows, ask(rows.X), ask)
+    outputs = [net.predict(rows.X).reshape(len(rows), -1) for net in networks]
+    held = bounded(problem.network.inputs, rows, np.concatenate(outputs, axis=1))
     ends = {
         column.name: (column.coordinates[0].function.low, column.coordinates[0].function.high)
         for column in held.columns

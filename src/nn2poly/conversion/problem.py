@@ -114,7 +114,7 @@ class Problem:
         if not self.bounded:
             return inputs
         rows, truth = self.fit_rows, self.fit_truth
-        inputs = bounded_inputs(inputs, rows, truth, self.truth, self.powers)
+        inputs = bounded_inputs(inputs, rows, truth, self.powers)
         if self.network.outputs.threshold is not None:
             inputs = widened(inputs, rows, self.truth)
         inputs = named_bounds(inputs, self.bounds)

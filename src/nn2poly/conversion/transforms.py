@@ -16,7 +16,7 @@ import numpy as np
 
 from nn2poly.arguments import listed
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.bound_trials import divided, start_trial
+from nn2poly.conversion.bound_trials import start_trial
 from nn2poly.conversion.fit_rows import FitRows
 from nn2poly.conversion.input_bounds import FEW_VALUES, column_bounds, trial_rows
 from nn2poly.errors import InvalidInputError
@@ -126,12 +126,12 @@ def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
     places = trial_rows(rows)
     if places is None:
         return inputs
-    some = divided(rows.some(places), truth[places], inputs)
-    best = start_trial(inputs, some).error
+    some, outputs = rows.some(places), truth[places]
+    best = start_trial(inputs, some, outputs).error
     for number, (column, (place, *_)) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
         found = _candidates(column, rows.X[:, place], rows.weights)
         tried = [_with(inputs, number, function) for function in found]
-        errors = [start_trial(candidate, some).error for candidate in tried]
+        errors = [start_trial(candidate, some, outputs).error for candidate in tried]
         if tried and min(errors) < (1.0 - GAIN) * best:
             best = min(errors)
             inputs = tried[int(np.argmin(errors))]
