@@ -33,11 +33,11 @@ def find_alike(X: FloatArray, inputs: Inputs) -> Alike | None:
 
     Examples
     --------
-    >>> rows = np.random.default_rng(0).normal(size=(200, 3))
-    >>> find_alike(rows, Inputs.of(["a", "b", "c"]))
-    >>> find_alike(np.repeat(rows, 3, axis=0) + 1e-6 * np.arange(600)[:, None], Inputs.of(["a", "b", "c"]))
+    >>> inputs, rows = Inputs.of(["a", "b"]), np.random.default_rng(0).normal(size=(200, 2))
+    >>> find_alike(rows, inputs)
+    >>> find_alike(np.repeat(rows, 3, axis=0) + 1e-6 * np.arange(600)[:, None], inputs)
     Alike(clusters=True, series=False)
-    >>> find_alike(rows.cumsum(axis=0), Inputs.of(["a", "b", "c"]))
+    >>> find_alike(rows.cumsum(axis=0), inputs)
     Alike(clusters=False, series=True)
     """
     places = [

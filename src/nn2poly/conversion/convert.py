@@ -413,11 +413,11 @@ def polynomial_network(
         _check_no_rows(sample_weight, groups)
     if problem is None:
         return _expanded(task, network, taylor_order, taylor_center, around)
-    order = choose_order(task, problem)
-    found = fit_formula(replace(task, order=order.order), problem).calibration
+    looked = choose_order(task, problem)
+    found = fit_formula(replace(task, order=looked.order), problem).calibration
     if found is None:
         raise AssertionError("nothing was calibrated")
-    measure = _Measure(task, problem, order, judged_rows(task, problem, order))
+    measure = _Measure(task, problem, looked, judged_rows(task, problem, looked))
     return measure.with_card(found.refined, found.refined)
 
 
