@@ -185,3 +185,27 @@ def test_rows_of_one_group_are_drawn_together(network):
     assert np.ptp(grouped.r2_interval) > 2 * np.ptp(plain.r2_interval)
     rows = JudgingRows.of(X, groups=groups)
     assert make_card(network, poly, X, rows=rows).r2_interval == grouped.r2_interval
+
+
+@pytest.mark.parametrize("n", [40, 200, 1000])
+def test_a_row_that_carries_all_error_takes_the_interval_no_further_than_it_allows(n):
+    truth = np.random.default_rng(0).normal(size=(n, 1))
+    error = np.full((n, 1), 1e-12)
+    error[0] = 0.3
+    lost = float(np.mean(error**2) / truth.var())
+    low, high = r2_interval(truth, error, np.ones(n), np.arange(n))
+    assert 1.0 - 20.0 * lost < low < 1.0 - 2.0 * lost < high <= 1.0
+
+
+@pytest.mark.parametrize("n", [60, 200])
+def test_heavy_tails_of_outputs_widen_the_interval(n):
+    inside = []
+    for seed in range(100, 200):
+        rng = np.random.default_rng(seed)
+        x = rng.standard_t(2, size=(200_000, 1))
+        noise = 0.2 * rng.normal(size=x.shape)
+        truth, error = x, noise + 0.3 * np.maximum(np.abs(x) - 3.0, 0.0)
+        true = 1.0 - float((error**2).mean() / truth.var())
+        low, high = r2_interval(truth[:n], error[:n], np.ones(n), np.arange(n))
+        inside.append(low <= true <= high or abs(low - true) < 0.01)
+    assert np.mean(inside) > 0.75

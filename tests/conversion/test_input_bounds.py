@@ -304,3 +304,39 @@ def test_bounds_that_are_none_are_refused(network, bounds, words):
 def test_bounds_that_nothing_would_use_are_refused(network, options):
     with pytest.raises(n2p.NN2PolyError, match="holds columns at bounds"):
         n2p.convert(network, 1, bounded={"x1": (0, 1)}, **options)
+
+
+def carats(seed, n):
+    """Weights of stones and three sides, each nearly the cube root of the weight."""
+    rng = np.random.default_rng(seed)
+    carat = np.clip(np.exp(rng.normal(-0.4, 0.58, n)), 0.2, 4.0)
+    noise = 1.0 + np.array([0.004, 0.006, 0.012]) * rng.normal(size=(n, 3))
+    return np.column_stack([carat, 6.45 * carat[:, None] ** (1 / 3) * noise * [1.0, 1.0, 0.617]])
+
+
+def price(X):
+    return np.sqrt(X[:, 0]) * 2.0 + 0.3 * X[:, 1] + 0.2 * np.maximum(X[:, 3] - 3.5, 0.0)
+
+
+def saturating_price(X):
+    sides = 0.9 * np.tanh(0.4 * (X[:, 1] - 5.7)) + 0.5 * np.tanh(0.5 * (X[:, 2] - 6.0))
+    return 1.6 * np.tanh(0.6 * X[:, 0]) + sides
+
+
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
+@pytest.mark.parametrize("model", [price, saturating_price])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_bounds_of_a_column_do_not_hide_its_effect_behind_others_that_go_with_it(model, seed):
+    poly = n2p.convert(model, 2, data=carats(seed, 4000))
+    rows = np.tile(carats(50 + seed, 500), (2, 1, 1))
+    rows[0, :, 0], rows[1, :, 0] = 1.0, 2.5
+    rises = [np.mean(f(rows[1]) - f(rows[0])) for f in (model, poly.predict)]
+    assert rises[1] == pytest.approx(rises[0], rel=0.25)
+
+
+def test_the_full_range_wins_where_bounds_gain_nothing():
+    X = carats(1, 4000)
+    poly = n2p.convert(price, 2, data=X)
+    for j, ends in enumerate(poly.inputs.bounds().values()):
+        assert ends[0] <= np.quantile(X[:, j], 0.001)
+        assert ends[1] >= np.quantile(X[:, j], 0.999)

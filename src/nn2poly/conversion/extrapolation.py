@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.input_bounds import Ends, with_bounds
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
@@ -25,9 +26,9 @@ from nn2poly.inputs.functions import Identity
 from nn2poly.sampling import evenly
 from nn2poly.verdicts import FAITHFUL
 
-# Times the range to which rows are stretched around its middle, by odd numbers: columns of whole
-# numbers stay whole. A formula that is faithful at the second needs no clamp (taste).
-STRETCHED = (3.0, 1001.0)
+# Times the range to which rows are stretched: whole numbers, for columns of whole numbers. A
+# formula that is faithful at the second needs no clamp (taste).
+STRETCHED = (2.0, 1000.0)
 # Rows that the model is asked on (taste; R² of .99 is then known to about .002).
 ROWS = 1_000
 
@@ -37,13 +38,14 @@ Clamped = TypeVar("Clamped", Polynomial, PolynomialNetwork)
 
 def bounds_beyond(formula: Clamped, problem: Problem) -> dict[int, Ends]:
     """Give wider bounds of columns, by their number, as far beyond the rows as it is faithful."""
-    ends, found = _full_ranges(formula.inputs, problem), dict[int, Ends]()
-    for factor in STRETCHED if ends else ():
-        wider = {number: _stretched(pair, factor) for number, pair in ends.items()}
-        if not _is_faithful(clamped_at(formula, wider), problem, ends, factor):
+    numbers, found = _full_ranges(formula.inputs, problem), dict[int, Ends]()
+    for factor in STRETCHED if numbers else ():
+        X = _stretched(problem.fit_rows.X, [formula.inputs.places[n][0] for n in numbers], factor)
+        wider = {n: _ends(X[:, formula.inputs.places[n][0]]) for n in numbers}
+        if not _is_faithful(clamped_at(formula, wider), problem, X[evenly(len(X), ROWS)]):
             return found
         found = wider
-    return dict.fromkeys(ends, (-inf, inf))
+    return dict.fromkeys(numbers, (-inf, inf))
 
 
 def clamped_at(formula: Clamped, ends: dict[int, Ends]) -> Clamped:
@@ -55,37 +57,35 @@ def clamped_at(formula: Clamped, ends: dict[int, Ends]) -> Clamped:
     return replace(formula, **changed)
 
 
-def _full_ranges(inputs: Inputs, problem: Problem) -> dict[int, Ends]:
-    """Give the bounds of the columns that are clamped at the range of their rows, by number."""
+def _full_ranges(inputs: Inputs, problem: Problem) -> list[int]:
+    """List the columns, by number, that are clamped at the range of their rows."""
     if not problem.bounded:
-        return {}
-    X = problem.fit_rows.X
-    low, high = X.min(axis=0), X.max(axis=0)
-    found = {}
+        return []
+    X, found = problem.fit_rows.X, []
     for number, (column, (place, *_)) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
-        function, ends = column.coordinates[0].function, (float(low[place]), float(high[place]))
+        function = column.coordinates[0].function
         is_plain = column.kind == "number" and isinstance(function, Identity)
-        if is_plain and column.name not in problem.bounds and ends == (function.low, function.high):
-            found[number] = ends
+        is_chosen = column.name not in problem.bounds
+        if is_plain and is_chosen and _ends(X[:, place]) == (function.low, function.high):
+            found.append(number)
     return found
 
 
-def _stretched(ends: Ends, factor: float) -> Ends:
-    middle, reach = (ends[0] + ends[1]) / 2.0, (ends[1] - ends[0]) / 2.0
-    return middle - factor * reach, middle + factor * reach
+def _ends(values: FloatArray) -> Ends:
+    return float(values.min()), float(values.max())
 
 
-def _is_faithful(
-    formula: Polynomial | PolynomialNetwork,
-    problem: Problem,
-    ends: dict[int, Ends],
-    factor: float,
-) -> bool:
-    X = problem.fit_rows.X
-    X = X[evenly(len(X), ROWS)].copy()
-    for number, pair in ends.items():
-        place, middle = formula.inputs.places[number][0], (pair[0] + pair[1]) / 2.0
-        X[:, place] = middle + factor * (X[:, place] - middle)
+def _stretched(X: FloatArray, places: list[int], factor: float) -> FloatArray:
+    """Stretch columns of rows (n, p) around the value that is nearest to the middle of each."""
+    X = X.copy()
+    for place in places:
+        column = X[:, place]
+        middle = column[np.argmin(np.abs(column - sum(_ends(column)) / 2.0))]
+        X[:, place] = middle + factor * (column - middle)
+    return X
+
+
+def _is_faithful(formula: Polynomial | PolynomialNetwork, problem: Problem, X: FloatArray) -> bool:
     try:
         truth = problem.truth(X)
     except NN2PolyError:  # a function need not answer beyond its rows: then nothing is known there

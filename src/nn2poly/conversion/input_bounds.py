@@ -218,10 +218,15 @@ def _chosen(table: _Table, rows: FitRows, truth: FloatArray, powers: tuple[int, 
             trial, ends = _of_column(table, number, place, trial)
             if ends is not None:
                 chosen[number] = ends
-    free = start_trial(table.held(0.0), rows, truth, powers)
-    if not (trial.error < free.error or trial.whole_error < free.whole_error):
-        return table.held(0.0)
-    return with_bounds(table.held(BEYOND[place]), chosen)
+    held, free = with_bounds(table.held(BEYOND[place]), chosen), table.held(0.0)
+    full = start_trial(free, rows, truth, powers)
+    price = PRICE * sum(
+        table.held_by(number, (function.low, function.high))
+        for number, _ in table.numbers()
+        for function in [held.columns[number].coordinates[0].function]
+    )
+    gains = full.error - trial.error, full.whole_error - trial.whole_error
+    return held if max(gains) > price else free
 
 
 def _of_few(table: _Table, truth: FloatArray, powers: tuple[int, ...]) -> Inputs:
