@@ -306,8 +306,9 @@ def test_budgets_orders_and_the_frontier_work_as_for_networks():
 
 def test_batches_and_many_functions():
     X = rows(300)
-    one = n2p.convert(paraboloid, 2, data=[X[:100], X[100:]])
     two = n2p.convert_many([paraboloid, lambda X: X[:, 0]], 2, data=X, backend="sequential")
+    shared = two[0].inputs.bounds()
+    one = n2p.convert(paraboloid, 2, data=[X[:100], X[100:]], bounded=shared)
     np.testing.assert_allclose(one.predict(X), two[0].predict(X), atol=1e-6)
 
 
