@@ -254,3 +254,13 @@ def test_a_column_of_two_values_is_called_as_in_the_rules_of_regions(ends, words
     inputs = Inputs((Column("flag", "binary", ranges=(ends,)),))
     found = worst_regions(X, np.where(X[:, 0] == ends[1], 5.0, 1.0) * noise(400), inputs)
     assert found[0].description.endswith(words)
+
+
+def test_of_two_levels_that_rows_show_not_the_one_is_the_other():
+    from nn2poly.assess.regions import _Cut
+    from nn2poly.inputs import Column, Inputs
+
+    inputs = Inputs((Column.factor("records", ["no", "yes", "(unseen)"]),))
+    X = np.eye(3)[np.arange(40) % 2]
+    assert _Cut(0, 0.5, False).words(inputs, X) == "records is yes"
+    assert _Cut(0, 0.5, False).words(inputs, np.eye(3)[np.arange(40) % 3]) == "records is not no"

@@ -47,7 +47,13 @@ class _Cut:
         if column.levels == column.features:
             return f"{inputs.feature_names[j]} is {high if self.above else low:.15g}"
         level = column.levels[column.features.index(inputs.feature_names[j])]
-        return f"{column.name} is {level}" if self.above else f"{column.name} is not {level}"
+        if self.above:
+            return f"{column.name} is {level}"
+        places = inputs.places[int(inputs.column_of[j])]
+        shown = [k for k, place in enumerate(places) if place != j and np.ptp(X[:, place]) > 0.0]
+        # Of two levels that the rows show, not the one is the other.
+        rest = column.levels[shown[0]] if len(shown) == 1 else f"not {level}"
+        return f"{column.name} is {rest}"
 
 
 def worst_regions(X: FloatArray, errors: FloatArray, inputs: Inputs) -> tuple[Region, ...]:
