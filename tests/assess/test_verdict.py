@@ -337,3 +337,10 @@ def test_a_search_that_misses_its_target_says_so(make_network):
     # The path is of rows that chose; the card is of others.
     assert card.r2 > 0.95
     assert n2p.polynomial_network(network, 2, data=X).card.target_r2 is None
+
+
+def test_a_grade_below_that_of_r2_says_that_the_interval_decides():
+    low = Verdict("rough", 0.987, 200, False, 2, (), interval=(0.83, 0.995))
+    assert "95 % interval 0.830 to 0.995; the grade goes by its lower end" in str(low)
+    same = Verdict("useful", 0.987, 200, False, 2, (), interval=(0.96, 0.995))
+    assert "lower end" not in str(same)
