@@ -36,6 +36,7 @@ from nn2poly.cli.polynomials import (
 from nn2poly.cli.tablefiles import named, read_table, take_groups
 from nn2poly.cli.targets import check_target
 from nn2poly.conversion import convert as conversion
+from nn2poly.conversion.options import METHODS
 from nn2poly.conversion.transforms import KINDS
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.polynomial import Polynomial
@@ -115,7 +116,7 @@ def convert(
             "--method",
             metavar="NAME",
             help="auto, calibrated (fits the data), taylor (the paper), local (around a row).",
-            autocompletion=values(*conversion.METHODS),
+            autocompletion=values(*METHODS),
         ),
     ] = "auto",
     around: Annotated[
