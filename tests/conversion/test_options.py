@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 from dataclasses import fields
+from importlib import import_module
 from typing import get_overloads, get_type_hints
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nn2poly as n2p
+from nn2poly.cli.wording import as_flags
 from nn2poly.conversion.options import DEFAULTS, Given, Layered, Options, Shared, summary
 from nn2poly.errors import InvalidInputError, NN2PolyError, UnknownOptionError
 
@@ -67,6 +69,25 @@ def test_entry_points_have_the_options_and_defaults_of_options(entry):
         else:
             written = parameters[name].annotation
         assert written == Options.__annotations__[name], name
+
+
+def test_the_command_line_has_the_defaults_and_texts_of_options():
+    compared = set()
+    for name, found in signature_of("convert").items():
+        option = {"order": "max_order"}.get(name, name)
+        # "--output" is a file, a row or a column stands for its values.
+        if option not in DEFAULTS or name == "output":
+            continue
+        compared.add(option)
+        assert str(found.default) == str(DEFAULTS[option]), name
+        (text,) = (part.help for part in found.annotation.__metadata__)
+        if name not in ("data", "around", "groups", "transforms"):
+            assert text == as_flags(summary(option).replace("``", "")), name
+    assert len(compared) == 14
+
+
+def signature_of(command):
+    return inspect.signature(getattr(import_module(f"nn2poly.cli.{command}"), command)).parameters
 
 
 def test_the_types_of_keywords_are_those_of_options():

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from nn2poly.arguments import check_choice, check_count, check_flag, check_order, nearest
 from nn2poly.conversion.fitting import Task
 from nn2poly.conversion.input_bounds import check_bounds
-from nn2poly.conversion.splitting import check_regions
 from nn2poly.conversion.transforms import Transforms, check_transformable, check_transforms
 from nn2poly.errors import InvalidInputError, UnknownOptionError
 from nn2poly.inputs import check_missing, table_width
@@ -93,7 +92,7 @@ class Options:
         rows under ``"sample_weight"``. For a model with several inputs: a tuple or a dictionary
         of their tables, batches of these, or one table if there is only one way to divide it.
     method
-        How to convert: ``"auto"``, ``"calibrated"``, ``"taylor"`` or ``"local"``.
+        ``"calibrated"`` (fits data), ``"taylor"`` (the paper), ``"local"`` or ``"auto"``.
         ``"calibrated"``: fit every activation to what it does on the data;
         ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
         ``"local"``: exact Taylor polynomial of the network at ``around``;
@@ -123,17 +122,17 @@ class Options:
         Let a calibration refit each layer's weights, and at the end the terms themselves to
         the network's outputs, where that helps on rows that are left out.
     target_r2
-        R² that ``"auto"`` looks for, on rows that the card is not judged on.
+        R² that ``max_order="auto"`` and ``regions="auto"`` look for, on rows that the card is not
+        judged on.
     binary
         With data: features with two values are written as 0/1 indicators u, for which u² = u,
         and products of two levels of one factor (one-hot columns) vanish, which makes the
         polynomial smaller without changing what it predicts. ``"auto"`` finds them; False
         leaves all as it is; or a list of features, or of lists (the levels of a factor).
     bounded
-        With data and a calibration: numbers are held at the edges of the sample. These are
-        quantiles where its tails are heavy, so that the formula stays what it is there whatever
-        comes. False gives the plain polynomial everywhere; a dictionary the bounds of some
-        columns, ``{"age": (18, 90)}``.
+        With a calibration, hold numbers at the edges of the sample. These are quantiles where its
+        tails are heavy; the formula stays what it is there whatever comes. False gives the plain
+        polynomial everywhere; a dictionary the bounds of some columns, ``{"age": (18, 90)}``.
     transforms
         With data and bounds: ``"curve"`` lets every number enter through an increasing curve of
         its own, a small table of points that is fitted together with the formula. Or columns that
@@ -158,7 +157,7 @@ class Options:
         per label. A function that gives probabilities is fitted before this link; a method
         ``predict_proba`` is so by itself. ``"identity"`` fits numbers as they are.
     classes
-        For such a classifier: its classes, in the order of the outputs.
+        For such a classifier, the names of its classes in the order of the outputs.
     threshold
         For a classifier of two classes: the probability from which the second is chosen. Labels,
         card and report then use that threshold, and rows near it count most in the fit.
@@ -254,10 +253,26 @@ class Options:
             check_flag(self.refit, name="refit"),
             _target(self.target_r2),
             self.progress,
-            check_regions(self.regions),
-            None if self.max_terms is None else check_count(self.max_terms, where="max_terms"),
+            self.most_regions,
+            self.budget,
             self.groups is not None,
         )
+
+    @property
+    def budget(self) -> int | None:
+        """The number of terms."""
+        if self.max_terms is None:
+            return None
+        remedy = "100 shows the main lines of most networks; leave it out for all terms"
+        return check_count(self.max_terms, where="max_terms", remedy=remedy)
+
+    @property
+    def most_regions(self) -> int | str:
+        """The number of regions, or "auto"."""
+        if isinstance(self.regions, str) and self.regions == "auto":
+            return "auto"
+        remedy = '8 or 16 can still be read; regions="auto" takes as few as reach target_r2'
+        return check_count(self.regions, where="regions", otherwise='"auto"', remedy=remedy)
 
     @property
     def is_bounded(self) -> bool:
@@ -463,4 +478,6 @@ def _order(max_order: int | str) -> int:
             found=type(max_order).__name__,
             remedy="pass them by their name: convert(model, 2, data=X)",
         )
-    return 0 if isinstance(max_order, str) and max_order == "auto" else check_order(max_order)
+    if isinstance(max_order, str) and max_order == "auto":
+        return 0
+    return check_order(max_order, otherwise='"auto"')
