@@ -175,6 +175,15 @@ def test_a_flag_is_true_or_false(option, network):
         n2p.convert(network, 2, **{option: "no"})
 
 
+def test_no_transforms_are_none(network):
+    assert n2p.convert(network, 2, transforms={}).n_terms == 6
+
+
+def test_a_list_of_binary_columns_is_refused_beside_a_file(network, tmp_path):
+    with pytest.raises(InvalidInputError, match="is not folded"):
+        n2p.convert(network, 2, binary=np.array(["x1", "x2"]), out=tmp_path / "poly.npz")
+
+
 def test_options_are_checked_before_the_model_is_read():
     with pytest.raises(NN2PolyError) as told:
         n2p.convert(object(), 2, target_r2=1.5)

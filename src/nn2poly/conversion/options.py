@@ -321,19 +321,26 @@ class Options:
             )
         if self.way == "calibrated" and self.data is None:
             raise needs_data("A calibration needs a sample of inputs.")
-        if self.out is not None and not (self.binary is False or self.binary == "auto"):
+        if self.out is not None and self.binary is not False and str(self.binary) != "auto":
             raise InvalidInputError(
                 "A polynomial that is written to disk is not folded.",
                 where="binary",
                 expected='False or "auto" with out=',
                 found=repr(self.binary),
             )
-        chosen = [name for name in ("max_terms", "transforms") if getattr(self, name) is not None]
-        chosen += ["regions"] if self.regions != 1 else []
-        rows = [name for name in ("sample_weight", "groups") if getattr(self, name) is not None]
-        for name in [*chosen, *rows, *(["bounded"] if self.bounds else [])]:
+        fitted = {
+            "max_terms": self.max_terms is not None,
+            "regions": self.regions != 1,
+            "transforms": self.functions is not None,
+        }
+        sampled = fitted | {
+            "sample_weight": self.sample_weight is not None,
+            "groups": self.groups is not None,
+            "bounded": bool(self.bounds),
+        }
+        for name in [name for name, given in sampled.items() if given]:
             self._check_sampled(name)
-        for name in chosen:
+        for name in [name for name, given in fitted.items() if given]:
             self._check_outputs_alone(name)
         check_transformable(self.functions, bounded=self.is_bounded, refit=self.refit)
 
