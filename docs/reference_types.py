@@ -2,11 +2,13 @@
 
 Parameters that share one entry of a docstring (``center, scale``) would all get the type and the
 default of the first one. A reader has no use for private parameters, and wants the value of a
-default, not the name of the constant that holds it.
+default, not the name of the constant that holds it. The options of a conversion are written in
+`Options` alone; the functions that take them get them when they are imported.
 """
 
 from __future__ import annotations
 
+import inspect
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +23,7 @@ class OneByOne(griffe.Extension):
         things = _inside(pkg)
         for thing in things:
             if thing.is_function:
+                _with_options(thing)
                 _tidy(thing)
         for thing in things:
             _correct(thing)
@@ -41,6 +44,27 @@ def _correct(thing: Any) -> None:
         for entry in section.value:
             if (real := given.get(entry.name)) is not None:
                 entry.annotation, entry.value = real.annotation, real.default
+
+
+def _with_options(function: Any) -> None:
+    """Read the parameters and texts of a function that `takes` options as it has them itself."""
+    if not any(str(decorator.value).startswith("takes(") for decorator in function.decorators):
+        return
+    real = getattr(import_module(function.module.path), function.name)
+    function.docstring.value = inspect.cleandoc(real.__doc__)
+    own = {parameter.name: parameter for parameter in function.parameters}
+    function.parameters = griffe.Parameters(
+        *(
+            own.get(name)
+            or griffe.Parameter(
+                name,
+                annotation=parameter.annotation,
+                kind=griffe.ParameterKind.keyword_only,
+                default=repr(parameter.default),
+            )
+            for name, parameter in inspect.signature(real).parameters.items()
+        )
+    )
 
 
 def _tidy(function: Any) -> None:

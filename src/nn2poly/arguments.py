@@ -21,8 +21,10 @@ _MAX_ORDER = 100
 MAX_LISTED = 10
 
 
-def check_order(max_order: object, *, where: str = "max_order", lowest: int = 1) -> int:
-    """Return the order as an int between ``lowest`` and 100.
+def check_order(
+    max_order: object, *, where: str = "max_order", lowest: int = 1, otherwise: str = ""
+) -> int:
+    """Return the order as an int between ``lowest`` and 100; or say what else may be passed.
 
     Examples
     --------
@@ -37,11 +39,12 @@ def check_order(max_order: object, *, where: str = "max_order", lowest: int = 1)
     else:
         what = "The order is out of range."
         remedy = "2 or 3 suits most networks: the number of terms grows like p**max_order"
-    expected, found = f"an integer from {lowest} to {_MAX_ORDER}", _described(max_order)
+    expected = f"an integer from {lowest} to {_MAX_ORDER}{f' or {otherwise}' if otherwise else ''}"
+    found = _described(max_order)
     raise InvalidInputError(what, where=where, expected=expected, found=found, remedy=remedy)
 
 
-def check_count(n: object, *, where: str, otherwise: str = "") -> int:
+def check_count(n: object, *, where: str, otherwise: str = "", remedy: str | None = None) -> int:
     """Return a positive int; ``otherwise`` says what else may be passed.
 
     Examples
@@ -57,6 +60,7 @@ def check_count(n: object, *, where: str, otherwise: str = "") -> int:
         where=where,
         expected="1 or more",
         found=_described(n),
+        remedy=remedy,
     )
 
 

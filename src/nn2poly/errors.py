@@ -21,6 +21,7 @@ __all__ = [
     "RadiusWarning",
     "StorageError",
     "TooManyTermsError",
+    "UnknownOptionError",
     "UnknownTermError",
     "UnsupportedModelError",
 ]
@@ -95,6 +96,10 @@ class UnsupportedModelError(NN2PolyError, TypeError):
 
 class NoSeriesError(NN2PolyError, ValueError):
     """An activation has no Taylor series at the requested centre."""
+
+
+class UnknownOptionError(NN2PolyError, TypeError):
+    """A function has no option of this name."""
 
 
 class UnknownTermError(NN2PolyError, KeyError):

@@ -294,7 +294,7 @@ def test_a_method_like_no_other_is_refused_with_all_of_them(network, method):
 
 @pytest.mark.parametrize("verb", [n2p.convert, n2p.polynomial_network])
 @pytest.mark.parametrize("keyword", ["max_ordr", "taylor_orders", "arround", "nonsense"])
-def test_a_misspelt_keyword_is_refused_by_python(network, verb, keyword):
+def test_a_misspelt_keyword_is_refused(network, verb, keyword):
     with pytest.raises(TypeError, match=keyword):
         verb(network, **{keyword: 2})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_one_polynomial_is_fitted_for_each_setting_and_one_tree_grown(housing, m
 
     for name in ("fit_order", "sparse_polynomial", "grow_tree"):
         counted(option_search, name)
-    counted(__import__("nn2poly.conversion.frontier", fromlist=["x"]), "read_problem")
+    counted(import_module("nn2poly.conversion.convert"), "read_problem")
     n2p.frontier(*housing, orders=(1, 2), max_terms=(10,))
     assert counts == {"fit_order": 2, "sparse_polynomial": 1, "grow_tree": 3, "read_problem": 1}
 

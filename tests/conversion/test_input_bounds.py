@@ -302,7 +302,7 @@ def test_bounds_that_are_none_are_refused(network, bounds, words):
 
 @pytest.mark.parametrize("options", [{}, {"method": "taylor", "data": heavy_rows(50)}])
 def test_bounds_that_nothing_would_use_are_refused(network, options):
-    with pytest.raises(n2p.NN2PolyError, match="holds columns at bounds"):
+    with pytest.raises(n2p.NN2PolyError, match="Only a fit to data can use bounded"):
         n2p.convert(network, 1, bounded={"x1": (0, 1)}, **options)
 
 

@@ -218,7 +218,7 @@ def test_what_needs_layers_or_no_bounds_is_refused_beside_transforms(network, be
 
 
 def test_transforms_need_data(network):
-    with pytest.raises(InvalidInputError, match="what a sample shows"):
+    with pytest.raises(InvalidInputError, match="Only a fit to data can use transforms"):
         n2p.convert(network, 2, transforms="auto")
 
 

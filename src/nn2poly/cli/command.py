@@ -18,7 +18,7 @@ import typer
 import nn2poly
 from nn2poly.cli import console
 from nn2poly.cli.extras import missing_library
-from nn2poly.cli.wording import at_command_line
+from nn2poly.cli.wording import FLAGS, as_flags, at_command_line
 from nn2poly.errors import NN2PolyError, NN2PolyWarning
 from nn2poly.tables import printable
 
@@ -231,6 +231,9 @@ def _trace(debug: bool) -> None:
 
 def _fail(error: NN2PolyError, as_json: bool, code: int) -> NoReturn:
     error.remedy = at_command_line(error.remedy)
+    error.where = FLAGS.get(error.where or "", error.where)
+    for part in ("what", "expected", "found"):
+        setattr(error, part, as_flags(getattr(error, part) or "") or None)
     if as_json:
         parts = {name: getattr(error, name) for name in ("what", *console.REMARKS)}
         console.show_json({"error": parts, "exit_code": code})

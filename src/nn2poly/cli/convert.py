@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ from nn2poly.cli.options import (
     TableOptions,
     Threshold,
     Trust,
+    of_conversion,
     values,
 )
 from nn2poly.cli.polynomials import (
@@ -35,9 +37,11 @@ from nn2poly.cli.polynomials import (
 )
 from nn2poly.cli.tablefiles import named, read_table, take_groups
 from nn2poly.cli.targets import check_target
-from nn2poly.conversion import convert as conversion
+from nn2poly.conversion.convert import converted
+from nn2poly.conversion.options import METHODS, Options
 from nn2poly.conversion.transforms import KINDS
 from nn2poly.errors import InvalidInputError
+from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
 
@@ -45,6 +49,54 @@ POLYNOMIALS = (".json", ".npz")
 # Terms that the answer shows, in all or of each region (taste), and the steps that a calibration
 # announces.
 SHOWN, SHOWN_PER_REGION, STEPS = 8, 3, 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversionOptions:
+    """What `convert` is asked for, in words of the command line."""
+
+    data: SomeData = None
+    order: Annotated[
+        str | None,
+        of_conversion("max_order", "N|auto", "--order", "-q", known=("1", "2", "3", "auto")),
+    ] = None
+    max_terms: Annotated[int | None, of_conversion("max_terms", "N")] = Options.max_terms
+    regions: Annotated[str, of_conversion("regions", "N|auto", known=("4", "8", "16", "auto"))] = (
+        "1"
+    )
+    bounded: Annotated[bool, of_conversion("bounded", None, "--bounded/--no-bounded")] = True
+    method: Annotated[str, of_conversion("method", "NAME", known=METHODS)] = Options.method
+    around: Annotated[
+        int | None,
+        typer.Option(
+            "--around", metavar="ROW", help="Expand around this row of the data, counted from 1."
+        ),
+    ] = None
+    taylor_order: Annotated[int, of_conversion("taylor_order", "N")] = 8
+    target_r2: Annotated[float, of_conversion("target_r2", "R2")] = Options.target_r2
+    transforms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--transforms",
+            metavar="curve|auto|COL=KIND",
+            help="Enter all numbers as a curve, or columns as curve, log, log1p, rank; repeatable.",
+            autocompletion=values("curve", "auto"),
+        ),
+    ] = None
+    threshold: Threshold = None
+    groups: Groups = None
+    link: Link = None
+    classes: Classes = None
+
+    def checked(self) -> Options:
+        """Check all before a file is read; names of files and columns stand for what is in them."""
+        given: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        given["max_order"] = _number(given.pop("order"))
+        given["regions"] = _number(self.regions)
+        given["transforms"] = _transforms(self.transforms or [])
+        if self.classes is not None:
+            given["classes"] = [name.strip() for name in self.classes.split(",")]
+        return Options(**given)
 
 
 @command(
@@ -73,83 +125,11 @@ SHOWN, SHOWN_PER_REGION, STEPS = 8, 3, 8
 def convert(
     model: ModelArgument,
     table: TableOptions,
-    data: SomeData = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            "--order",
-            "-q",
-            metavar="N|auto",
-            help="Highest order of the terms, 2 without --max-terms; auto needs data.",
-            autocompletion=values("1", "2", "3", "auto"),
-        ),
-    ] = None,
-    max_terms: Annotated[
-        int | None,
-        typer.Option(
-            "--max-terms",
-            metavar="N",
-            help="A budget of terms, spent where they matter; needs data.",
-        ),
-    ] = None,
-    regions: Annotated[
-        str,
-        typer.Option(
-            "--regions",
-            metavar="N|auto",
-            help="How many regions there may be, each with its polynomial; auto: as few as reach "
-            "--target-r2. Needs data.",
-            autocompletion=values("4", "8", "16", "auto"),
-        ),
-    ] = "1",
-    bounded: Annotated[
-        bool,
-        typer.Option(
-            "--bounded/--no-bounded",
-            help="Hold numbers within what the data show, so that nothing runs away.",
-        ),
-    ] = True,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="auto, calibrated (fits the data), taylor (the paper), local (around a row).",
-            autocompletion=values(*conversion.METHODS),
-        ),
-    ] = "auto",
-    around: Annotated[
-        int | None,
-        typer.Option(
-            "--around", metavar="ROW", help="Expand around this row of the data, counted from 1."
-        ),
-    ] = None,
-    taylor_order: Annotated[
-        int, typer.Option("--taylor-order", metavar="N", help="Order of each activation's series.")
-    ] = 8,
-    target_r2: Annotated[
-        float,
-        typer.Option(
-            "--target-r2", metavar="R2", help="What --order auto and --regions auto try to reach."
-        ),
-    ] = 0.99,
-    transforms: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--transforms",
-            metavar="curve|auto|COL=KIND",
-            help="Enter all numbers as a curve, or columns as curve, log, log1p, rank; repeatable.",
-            autocompletion=values("curve", "auto"),
-        ),
-    ] = None,
+    asked: ConversionOptions,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FILE", help="Where to write: .json or .npz."),
     ] = Path("poly.json"),
-    threshold: Threshold = None,
-    groups: Groups = None,
-    link: Link = None,
-    classes: Classes = None,
     trust: Trust = False,
     key_file: KeyFile = None,
     force: Force = False,
@@ -160,67 +140,61 @@ def convert(
     on rows that were held out.
     """
     check_target(output, POLYNOMIALS, force=force)
-    key = read_key(key_file)
-    max_order, curves = _order(order), _transforms(transforms or [])
-    budget = _budget(max_terms, data, method, around)
-    wanted = _regions(regions, data, method, around)
-    if groups is not None:
-        _check_sampled("Groups of rows are of data.", "--groups", data, method, around)
+    key, options = read_key(key_file), asked.checked()
     with progress(STEPS) as step:
         step("reading the model")
         network = load_network(model, trust=trust)
         rows, target, together = None, None, None
-        if data is not None:
+        if asked.data is not None:
             step("reading the data")
-            frame, target = read_table(data, table)
-            frame, together = take_groups(frame, data, groups, network.inputs)
-            rows = _inputs(frame, data, network, table)
-            target = None if target is None else target.loc[rows.index]
-            together = None if together is None else together.loc[rows.index]
+            rows, target, together = _read_rows(asked.data, table, asked.groups, network)
         compare_with_file(network, model, rows)
-        poly = conversion.convert(
-            network,
-            max_order,
-            data=None if around is not None or method == "taylor" else rows,
-            method=method,
-            max_terms=budget,
-            regions=wanted,
-            bounded=bounded,
-            around=None if around is None else _row(rows, around),
-            taylor_order=taylor_order,
-            target_r2=target_r2,
-            transforms=curves,
+        options = replace(
+            options,
+            data=rows if options.way == "calibrated" else None,
+            around=None if asked.around is None else _row(rows, asked.around),
             groups=together,
             progress=step,
-            threshold=threshold,
-            link=link,
-            classes=None if classes is None else [name.strip() for name in classes.split(",")],
             feature_names=_feature_names(network, rows),
             output_names=_output_names(network, table.target),
         )
+        poly = converted(network, options)
         step("writing the polynomial")
         poly.save(output, key=key)
     # Rows outside a local polynomial's point are no surprise here: no score for it.
-    scores = None if around is not None else target_scores(network, poly, rows, target)
+    scores = None if asked.around is not None else target_scores(network, poly, rows, target)
+    return _answer(poly, output, scores, table.target)
+
+
+def _read_rows(data: str, table: TableOptions, groups: str | None, network: Network) -> Any:
+    """Read the rows of the inputs, their targets, and what they belong to."""
+    frame, target = read_table(data, table)
+    frame, together = take_groups(frame, data, groups, network.inputs)
+    rows = choose_inputs(frame, data, network.inputs, skip_missing=table.skip_missing)
+    if network.feature_names is None:
+        note(
+            f"The model does not name its inputs: the columns of {named(data)} are taken in "
+            "their order."
+        )
+    return rows, *(None if part is None else part.loc[rows.index] for part in (target, together))
+
+
+def _answer(poly: Explicit, output: Path, scores: Any, target: str | None) -> Answer:
+    """Say what was written, how far to trust it, and its largest terms."""
     card = None if poly.card is None else poly.card.to_dict()
     found = {"polynomial": str(output), **describe(poly), "card": card, "scores": scores}
     verdict = () if poly.card is None else (str(poly.card.verdict),)
     head = f"Wrote {output}: {facts(poly)}."
     terms = top_terms(poly, SHOWN if isinstance(poly, Polynomial) else SHOWN_PER_REGION)
-    said = (head, *verdict, *scores_text(scores, table.target), *rules(poly), terms)
-    return Answer(found, said)
+    return Answer(found, (head, *verdict, *scores_text(scores, target), *rules(poly), terms))
 
 
-def _order(text: str | None) -> int | str | None:
-    if text is None or (order := _number(text)) is not None:
-        return None if text is None else order
-    raise InvalidInputError(
-        "The order must be a whole number or 'auto'.",
-        where="--order",
-        expected="1, 2, 3 … or auto",
-        found=repr(text),
-        remedy="2 or 3 suits most networks",
-    )
+def _number(text: str | None) -> int | str | None:
+    """Read a whole number; anything else is left to the check of the option."""
+    try:
+        return text if text is None else int(text)
+    except ValueError:
+        return text.strip().lower() if text else text
 
 
 def _transforms(given: list[str]) -> str | dict[str, str] | None:
@@ -237,74 +211,6 @@ def _transforms(given: list[str]) -> str | dict[str, str] | None:
             remedy="--transforms income=log --transforms age=rank",
         )
     return {name: kind for name, _, kind in pairs} or None
-
-
-def _budget(max_terms: int | None, data: str | None, method: str, around: int | None) -> int | None:
-    """Check a budget of terms, in words of the command line."""
-    if max_terms is None:
-        return None
-    if max_terms < 1:
-        raise InvalidInputError(
-            "A budget of terms must be a whole number above 0.",
-            where="--max-terms",
-            expected="1 or more",
-            found=str(max_terms),
-            remedy="100 shows the main lines of most networks; leave it out for all terms",
-        )
-    what = "A budget of terms is spent on what data show."
-    _check_sampled(what, "--max-terms", data, method, around)
-    return max_terms
-
-
-def _regions(text: str, data: str | None, method: str, around: int | None) -> int | str:
-    """Check a number of regions, in words of the command line."""
-    wanted = _number(text)
-    if wanted is None or (isinstance(wanted, int) and wanted < 1):
-        raise InvalidInputError(
-            "The number of regions must be a whole number above 0, or 'auto'.",
-            where="--regions",
-            expected="1, 2, 3 … or auto",
-            found=repr(text),
-            remedy="8 or 16 can still be read; auto takes as few as reach --target-r2",
-        )
-    if wanted != 1:
-        _check_sampled("Regions are found on data.", "--regions", data, method, around)
-    return wanted
-
-
-def _check_sampled(
-    what: str, where: str, data: str | None, method: str, around: int | None
-) -> None:
-    """Refuse an option that needs a calibration."""
-    if data is None or around is not None or method not in ("auto", "calibrated"):
-        found = "--around" if around is not None else f"--method {method}"
-        raise InvalidInputError(
-            what,
-            where=where,
-            expected="--data, without --around and with --method auto or calibrated",
-            found="no --data" if data is None else found,
-            remedy="add --data train.csv" if data is None else f"leave {found} or {where} out",
-        )
-
-
-def _number(text: str) -> int | str | None:
-    """Read a whole number, or "auto"; None for anything else."""
-    if text.strip().lower() == "auto":
-        return "auto"
-    try:
-        return int(text)
-    except ValueError:
-        return None
-
-
-def _inputs(frame: Any, data: str, network: Network, table: TableOptions) -> Any:
-    rows = choose_inputs(frame, data, network.inputs, skip_missing=table.skip_missing)
-    if network.feature_names is None:
-        note(
-            f"The model does not name its inputs: the columns of {named(data)} are taken in "
-            "their order."
-        )
-    return rows
 
 
 def _feature_names(network: Network, rows: Any) -> tuple[str, ...] | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from nn2poly.cli.wording import FLAGS, as_flags
+from nn2poly.conversion.options import summary
 
 READING = "Reading the data"
 
@@ -21,6 +24,22 @@ def values(*known: str) -> Callable[[str], list[str]]:
     ['auto']
     """
     return lambda incomplete: [value for value in known if value.startswith(incomplete)]
+
+
+def of_conversion(name: str, metavar: str | None, *flags: str, known: Sequence[str] = ()) -> Any:
+    """Make an option of one of a conversion: its own name and text, in words of the command line.
+
+    Examples
+    --------
+    >>> of_conversion("max_terms", "N").help
+    'A budget of terms (per region) instead of an order; needs data.'
+    """
+    return typer.Option(
+        *(flags or (FLAGS[name],)),
+        metavar=metavar,
+        help=as_flags(summary(name).replace("``", "")),
+        autocompletion=values(*known),
+    )
 
 
 ModelArgument = Annotated[
@@ -72,14 +91,7 @@ KeyFile = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")]
-Threshold = Annotated[
-    float | None,
-    typer.Option(
-        "--threshold",
-        metavar="P",
-        help="Of two classes: the probability of the second from which on it is chosen.",
-    ),
-]
+Threshold = Annotated[float | None, of_conversion("threshold", "P")]
 Groups = Annotated[
     str | None,
     typer.Option(
@@ -90,22 +102,9 @@ Groups = Annotated[
     ),
 ]
 Link = Annotated[
-    str | None,
-    typer.Option(
-        "--link",
-        metavar="NAME",
-        help="Of a classifier whose model gives raw scores: sigmoid or softmax.",
-        autocompletion=values("sigmoid", "softmax", "identity"),
-    ),
+    str | None, of_conversion("link", "NAME", known=("sigmoid", "softmax", "identity"))
 ]
-Classes = Annotated[
-    str | None,
-    typer.Option(
-        "--classes",
-        metavar="A,B,…",
-        help="Names of the classes, in the order of the outputs.",
-    ),
-]
+Classes = Annotated[str | None, of_conversion("classes", "A,B,…")]
 OutputName = Annotated[
     str | None, typer.Option("--output-name", metavar="NAME", help="Which output; default: all.")
 ]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path as FilePath
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from nn2poly.arguments import check_choice, check_count, check_order
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.alike_rows import find_alike
 from nn2poly.assess.fidelity import JudgingRows, beyond, make_card
@@ -30,62 +27,24 @@ from nn2poly.conversion.fitting import (
 from nn2poly.conversion.folds import MIN_ROWS_TO_HOLD_OUT
 from nn2poly.conversion.given_models import read_model
 from nn2poly.conversion.identify import identify
-from nn2poly.conversion.input_bounds import check_bounds
+from nn2poly.conversion.options import Given, Layered, Options, needs_data, takes
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.conversion.problem import Problem, read_problem
 from nn2poly.conversion.radius import warn_if_outside
 from nn2poly.conversion.reading import named_network, renamed_data
 from nn2poly.conversion.refine import fold_indicators, with_deviations
-from nn2poly.conversion.splitting import check_regions
-from nn2poly.conversion.transforms import check_transformable, check_transforms
 from nn2poly.errors import InvalidInputError, NN2PolyWarning, warn_user
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import (
-    check_missing,
     check_row_labels,
     frame_columns,
     read_array,
-    table_width,
 )
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import NEAREST, Model, Oracle, likely_link
 from nn2poly.network.several import joined_data
 from nn2poly.sampling import row_keys
-
-# A Taylor centre beyond this is a mistake, and its powers would overflow.
-MAX_CENTER = 1e6
-METHODS = ("auto", "calibrated", "taylor", "local")
-
-
-class Options(TypedDict, total=False):
-    """The options of `convert`, for those who check types."""
-
-    data: Any
-    method: str
-    max_terms: int | None
-    taylor_order: int | Sequence[int]
-    taylor_center: float
-    around: npt.ArrayLike | None
-    sample_weight: npt.ArrayLike | None
-    groups: npt.ArrayLike | None
-    refit: bool
-    target_r2: float
-    binary: str | bool | Iterable[Any]
-    bounded: bool | Mapping[str, tuple[float, float]]
-    transforms: str | Mapping[str, str] | None
-    missing: str
-    progress: bool | Callable[[str], None]
-    after: str | None
-    output: str | int | None
-    feature_names: Iterable[str] | None
-    output_names: Iterable[str] | None
-    link: str | None
-    classes: Iterable[Any] | None
-    threshold: float | None
-    check: bool
-    keep_layers: bool
-    out: str | FilePath | None
 
 
 @overload
@@ -94,7 +53,7 @@ def convert(
     max_order: int | str | None = None,
     *,
     regions: Literal[1] = 1,
-    **options: Unpack[Options],
+    **options: Unpack[Given],
 ) -> Polynomial: ...
 
 
@@ -104,41 +63,12 @@ def convert(
     max_order: int | str | None = None,
     *,
     regions: int | str,
-    **options: Unpack[Options],
-) -> Polynomial | PiecewisePolynomial: ...
+    **options: Unpack[Given],
+) -> Explicit: ...
 
 
-def convert(
-    model: Any,
-    max_order: int | str | None = None,
-    *,
-    data: Any = None,
-    method: str = "auto",
-    regions: int | str = 1,
-    max_terms: int | None = None,
-    taylor_order: int | Sequence[int] = 8,
-    taylor_center: float = 0.0,
-    around: npt.ArrayLike | None = None,
-    sample_weight: npt.ArrayLike | None = None,
-    groups: npt.ArrayLike | None = None,
-    refit: bool = True,
-    target_r2: float = 0.99,
-    binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool | Mapping[str, tuple[float, float]] = True,
-    transforms: str | Mapping[str, str] | None = None,
-    missing: str = "refuse",
-    progress: bool | Callable[[str], None] = False,
-    after: str | None = None,
-    output: str | int | None = None,
-    feature_names: Iterable[str] | None = None,
-    output_names: Iterable[str] | None = None,
-    link: str | None = None,
-    classes: Iterable[Any] | None = None,
-    threshold: float | None = None,
-    check: bool = True,
-    keep_layers: bool = False,
-    out: str | FilePath | None = None,
-) -> Polynomial | PiecewisePolynomial:
+@takes(Given, "max_order", "regions")
+def convert(model: Any, max_order: int | str | None = None, **options: Any) -> Explicit:
     """Turn a trained network, or any function, into an explicit formula.
 
     Parameters
@@ -147,95 +77,8 @@ def convert(
         Anything that `read_network` reads; or any other function from rows to outputs, such as
         ``model.predict`` of a model that cannot be read. It is called on the rows of ``data`` and
         on others like them, in the form of ``data``, and the formula is fitted to its answers.
-    max_order
-        Highest total order Q of the terms, 2 by default; ``"auto"``, with data, for the
-        smallest order that reaches ``target_r2`` on rows kept for choices, up to a few thousand
-        terms, or else the best; with ``regions="auto"`` order, regions and a budget of terms are
-        chosen together, as `frontier` tries them. With ``max_terms`` it is an upper limit: 20
-        by default or with ``"auto"``, and no column has a power above 16.
-    data
-        A sample of inputs: array or data frame (n, p) in raw units, or batches of them (a
-        list, a PyTorch loader or dataset, or a function that returns a new iterator). From a
-        batch (X, y) the first part is used; a dictionary holds the table, and the weights of its
-        rows under ``"sample_weight"``. For a model with several inputs: a tuple or a dictionary
-        of their tables, batches of these, or one table if there is only one way to divide it.
-    method
-        ``"calibrated"``: fit every activation to what it does on the data;
-        ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
-        ``"local"``: exact Taylor polynomial of the network at ``around``;
-        ``"auto"``: local with ``around``, calibrated with ``data``, else taylor.
-    regions
-        With data: how many regions there may be, each with a polynomial of its own: a small tree
-        over the columns, split where that helps on rows left out, so there may be fewer.
-        ``"auto"``: as few as reach ``target_r2`` on these rows, at most 16.
-    max_terms
-        With data: a budget of terms (per region) instead of an order. Terms are grown where they
-        explain what is left of the network's outputs, high powers of some columns and
-        interactions of up to four, each with all its divisors; fewer where more do not help on
-        rows left out. The outputs alone are fitted, not the layers.
-    taylor_order
-        Order q of the series, one for all layers or one per layer, output included.
-    taylor_center
-        Centre of the series in terms of the potential.
-    around
-        Array (p,): the point x0 of a local polynomial, in raw units.
-    sample_weight
-        Array (n,): weights of the rows of ``data``.
-    groups
-        Array (n,): rows that belong together (patients, days), by number or name; they are never
-        split between fitting, choosing and judging. Equal rows never are.
-    refit
-        Let a calibration refit each layer's weights, and at the end the terms themselves to
-        the network's outputs, where that helps on rows that are left out.
-    target_r2
-        R² that ``max_order="auto"`` looks for, on rows that the card is not judged on.
-    binary
-        With data: features with two values are written as 0/1 indicators u, for which u² = u,
-        and products of two levels of one factor (one-hot columns) vanish, which makes the
-        polynomial smaller without changing what it predicts. ``"auto"`` finds them; False
-        leaves all as it is; or a list of features, or of lists (the levels of a factor).
-    bounded
-        With data and a calibration: numbers are held at the edges of the sample, at quantiles
-        where its tails are heavy, so that the formula stays what it is there whatever comes.
-        False gives the plain polynomial everywhere; a dictionary the bounds of some columns,
-        ``{"age": (18, 90)}``.
-    transforms
-        With data and bounds: ``"curve"`` lets every number enter through an increasing curve of
-        its own, a small table of points that is fitted together with the formula. Or columns that
-        enter as ``"curve"``, ``"log"``, ``"log1p"`` or ``"rank"`` (among the sample's quantiles),
-        by name; or ``"auto"`` to choose between the last three for each column where that helps
-        on rows left out. The outputs alone are fitted then, not the layers.
-    missing
-        What becomes of rows with a missing value that no imputer of the model fills in:
-        ``"refuse"`` raises an error that names them, ``"skip"`` leaves them out.
-    progress
-        True to show on standard error what a long conversion is doing; or a function that
-        takes each line.
-    after
-        For a scikit-learn pipeline: convert what comes after the step of this name.
-    output
-        For a model with several outputs, the one to convert: its name or its number.
-    feature_names, output_names
-        Names, if the model and the data have none or you want others.
-    link, classes
-        For a classifier whose model gives logits, as those of PyTorch and Keras mostly do:
-        ``"sigmoid"`` (one output for two classes, or one per label) or ``"softmax"``, and the
-        classes in the order of the outputs. A function that gives probabilities is fitted
-        before this link; a method ``predict_proba`` is so by itself. ``"identity"`` fits numbers as
-        they are.
-    threshold
-        For a classifier of two classes: the probability from which the second is chosen; labels,
-        card and report then use that threshold, and rows near it count most in the fit.
-    check
-        Compare the network that was read with the model itself, on up to 200 rows of ``data`` (or
-        some around the origin), and refuse one that differs; a function is asked for some rows
-        twice, in other batches.
-    keep_layers
-        Also keep every neuron's input and output polynomial, in ``.layers``.
-    out
-        Write the terms to disk while they are computed: a ``.npz`` file or, without an ending, a
-        folder. The polynomial that is returned reads from there what it needs. Binary columns are
-        not simplified: ``binary="auto"`` then means False.
+    **options
+        Those of `Options`.
 
     Returns
     -------
@@ -251,117 +94,41 @@ def convert(
       y = 3 + 0.5 age + 0.2 dose
       coefficients per raw unit
     """
-    if out is not None and not (binary is False or binary == "auto"):
-        raise InvalidInputError(
-            "A polynomial that is written to disk is not folded.",
-            where="binary",
-            expected='False or "auto" with out=',
-            found=repr(binary),
-        )
-    order = 2 if max_order is None and max_terms is None else max_order
-    chosen = _choose(method, data, around)
-    limit = _check_order("auto" if order is None else order)
-    wanted, asked = check_regions(regions), check_transforms(transforms)
-    budget = None if max_terms is None else check_count(max_terms, where="max_terms")
-    target = _check_target(target_r2) if chosen == "calibrated" else target_r2
-    task = Task(limit, chosen, refit, target, progress, wanted, budget, groups is not None)
-    fits = {"max_terms": max_terms, "regions": wanted if wanted != 1 else None, "transforms": asked}
-    for name in [name for name, value in fits.items() if value is not None]:
-        _check_fitted(name, task, keep_layers=keep_layers, out=out)
-    is_held, bounds = check_bounds(bounded)
-    if bounds and task.method != "calibrated":
-        raise _needs_data("Only a calibration holds columns at bounds.")
-    check_transformable(asked, bounded=is_held, refit=task.refit)
-    check_row_labels(data, sample_weight=sample_weight, groups=groups)
-    data, parts = joined_data(model, data)
-    found_model = read_model(
-        model,
-        data,
-        after=after,
-        link=link,
-        classes=classes,
-        check=check,
-        output=output,
-        parts=parts,
-    )
-    if isinstance(found_model, Oracle):
-        _check_function(task, keep_layers=keep_layers, out=out)
-    names = _tuple(feature_names)
-    data = renamed_data(found_model, data, names)
-    network = named_network(found_model, data, names, output_names)
-    if threshold is not None:
-        network = replace(network, outputs=network.outputs.declared(threshold=threshold))
-    skip = check_missing(missing)
+    return converted(model, Options.of(convert, options, max_order=max_order))
+
+
+def converted(model: Any, options: Options) -> Explicit:
+    """Convert a model as options say that were checked."""
+    network, options = read_asked(model, options)
+    if isinstance(network, Oracle):
+        options.check_of_function()
     problem = None
-    if data is not None:
-        task.report("reading the sample")
-        folded = binary if out is None else False
-        held = is_held and task.method == "calibrated"
-        problem = read_problem(
-            network,
-            data,
-            sample_weight,
-            folded,
-            groups=groups,
-            bounded=held,
-            bounds=bounds,
-            transforms=asked,
-            powers=task.trial_powers(network.n_features),
-            hold_out_from=_hold_out_from(task, network),
-            skip_missing=skip,
-        )
+    if options.data is not None:
+        options.task.report("reading the sample")
+        problem = read_rows(network, options, cards=True)
         network = problem.network
-    else:
-        _check_no_rows(sample_weight, groups)
-    if isinstance(network, Network) and (problem is None or task.method != "calibrated"):
-        pnet = _expanded(task, network, taylor_order, taylor_center, around)
-        poly = _written(pnet, problem, task, keep_layers=keep_layers, out=out)
-        if problem is None or out is not None:
-            return poly
-        return with_deviations(identify(poly, problem), problem)
-    if problem is None:
-        raise _needs_data("A function is fitted to a sample.")
-    check_curves(problem)
-    looked = choose_order(task, problem)
-    found = fit_formula(replace(task, order=looked.order), problem)
-    measure = _Measure(task, problem, looked, judged_rows(task, problem, looked))
-    formula, calibration = found.formula, found.calibration
-    if out is not None and calibration is not None:
-        pnet = measure.with_card(calibration.refined, calibration.calibrated)
-        return pnet.expand(out=out, progress=progress, keep_layers=keep_layers)
-    if calibration is not None and (keep_layers or formula is None):
-        written = _written(calibration.refined, problem, task, keep_layers=keep_layers)
-        formula = identify(written, problem)
-    if formula is None:
-        raise AssertionError("nothing was fitted")
-    if link is None:
-        _warn_beyond(formula, problem)
-    return measure.whole(formula, None if calibration is None else calibration.calibrated)
+    if problem is not None and options.way == "calibrated":
+        return _fitted(problem, options)
+    if not isinstance(network, Network):
+        raise AssertionError("a function is fitted to a sample")
+    poly = _written(_expanded(network, options), problem, options)
+    if problem is None or options.out is not None:
+        return poly
+    return with_deviations(identify(poly, problem), problem)
 
 
+@takes(Layered, "max_order")
 def polynomial_network(
-    model: Any,
-    max_order: int | str = 2,
-    *,
-    data: Any = None,
-    method: str = "auto",
-    taylor_order: int | Sequence[int] = 8,
-    taylor_center: float = 0.0,
-    around: npt.ArrayLike | None = None,
-    sample_weight: npt.ArrayLike | None = None,
-    groups: npt.ArrayLike | None = None,
-    refit: bool = True,
-    target_r2: float = 0.99,
-    binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool | Mapping[str, tuple[float, float]] = True,
-    progress: bool | Callable[[str], None] = False,
-    after: str | None = None,
-    output: str | int | None = None,
-    feature_names: Iterable[str] | None = None,
-    output_names: Iterable[str] | None = None,
-    check: bool = True,
+    model: Any, max_order: int | str | None = None, **options: Unpack[Layered]
 ) -> PolynomialNetwork:
     """Turn a trained network into its polynomial in factored form; see `convert`.
+
+    Parameters
+    ----------
+    model
+        Anything that `read_network` reads.
+    **options
+        Those of `Options`.
 
     Returns
     -------
@@ -375,15 +142,9 @@ def polynomial_network(
     >>> n2p.polynomial_network(net, 3).coefficient((2,))
     1.0
     """
-    chosen = _choose(method, data, around)
-    target = _check_target(target_r2) if chosen == "calibrated" else target_r2
-    task = Task(
-        _check_order(max_order), chosen, refit, target, progress, grouped=groups is not None
-    )
-    check_row_labels(data, sample_weight=sample_weight, groups=groups)
-    data, parts = joined_data(model, data)
-    found_model = read_model(model, data, after=after, check=check, output=output, parts=parts)
-    if isinstance(found_model, Oracle):
+    asked = Options.of(polynomial_network, options, max_order=max_order)
+    network, asked = read_asked(model, asked)
+    if not isinstance(network, Network):
         raise InvalidInputError(
             "A function has no layers, so there is no polynomial in factored form.",
             where="model",
@@ -391,34 +152,91 @@ def polynomial_network(
             found=type(model).__name__,
             remedy="use convert(function, max_order, data=X)",
         )
-    names = _tuple(feature_names)
-    data = renamed_data(found_model, data, names)
-    network = named_network(found_model, data, names, output_names)
-    problem = None
-    if task.method == "calibrated":
-        task.report("reading the sample")
-        held, bounds = check_bounds(bounded)
-        problem = read_problem(
-            network,
-            data,
-            sample_weight,
-            binary,
-            groups=groups,
-            bounded=held,
-            bounds=bounds,
-            powers=task.trial_powers(network.n_features),
-            hold_out_from=_hold_out_from(task, network),
-        )
-    else:
-        _check_no_rows(sample_weight, groups)
-    if problem is None:
-        return _expanded(task, network, taylor_order, taylor_center, around)
+    task = asked.task
+    if task.method != "calibrated":
+        return _expanded(network, asked)
+    task.report("reading the sample")
+    problem = read_rows(network, asked, cards=True)
     looked = choose_order(task, problem)
     found = fit_formula(replace(task, order=looked.order), problem).calibration
     if found is None:
         raise AssertionError("nothing was calibrated")
     measure = _Measure(task, problem, looked, judged_rows(task, problem, looked))
     return measure.with_card(found.refined, found.refined)
+
+
+def read_asked(model: Any, options: Options) -> tuple[Model, Options]:
+    """Read a model and name what it takes and gives.
+
+    Returns
+    -------
+    The model, and the options with the data as the model takes them
+    """
+    asked, data = options, options.data
+    check_row_labels(data, sample_weight=asked.sample_weight, groups=asked.groups)
+    data, parts = joined_data(model, data)
+    found = read_model(
+        model,
+        data,
+        after=asked.after,
+        link=asked.link,
+        classes=asked.classes,
+        check=asked.check,
+        output=asked.output,
+        parts=parts,
+    )
+    data = renamed_data(found, data, asked.feature_names)
+    network = named_network(found, data, asked.feature_names, asked.output_names)
+    if asked.threshold is not None:
+        network = replace(network, outputs=network.outputs.declared(threshold=asked.threshold))
+    return network, replace(options, data=data)
+
+
+def read_rows(network: Model, options: Options, *, cards: bool = False) -> Problem:
+    """Read the sample.
+
+    Parameters
+    ----------
+    cards
+        Whether one formula is fitted to it, and gets a card: it decides which rows are kept.
+    """
+    more: dict[str, Any] = {}
+    if cards:
+        more["powers"] = options.task.trial_powers(network.n_features)
+        more["hold_out_from"] = _hold_out_from(options.task, network)
+    return read_problem(
+        network,
+        options.data,
+        options.sample_weight,
+        options.binary if options.out is None else False,
+        groups=options.groups,
+        bounded=options.is_bounded and options.way == "calibrated",
+        bounds=options.bounds,
+        transforms=options.functions,
+        skip_missing=options.skips_missing,
+        **more,
+    )
+
+
+def _fitted(problem: Problem, options: Options) -> Explicit:
+    """Fit the formula to the sample, and give it its card."""
+    task = options.task
+    check_curves(problem)
+    looked = choose_order(task, problem)
+    found = fit_formula(replace(task, order=looked.order), problem)
+    measure = _Measure(task, problem, looked, judged_rows(task, problem, looked))
+    formula, calibration = found.formula, found.calibration
+    if options.out is not None and calibration is not None:
+        return _written(
+            measure.with_card(calibration.refined, calibration.calibrated), None, options
+        )
+    if calibration is not None and (options.keep_layers or formula is None):
+        formula = identify(_written(calibration.refined, problem, options), problem)
+    if formula is None:
+        raise AssertionError("nothing was fitted")
+    if options.link is None:
+        _warn_beyond(formula, problem)
+    return measure.whole(formula, None if calibration is None else calibration.calibrated)
 
 
 def _hold_out_from(task: Task, network: Model) -> int:
@@ -428,39 +246,25 @@ def _hold_out_from(task: Task, network: Model) -> int:
     return MIN_ROWS_TO_HOLD_OUT
 
 
-def _expanded(
-    task: Task,
-    network: Network,
-    taylor_order: int | Sequence[int],
-    taylor_center: float,
-    around: npt.ArrayLike | None,
-) -> PolynomialNetwork:
+def _expanded(network: Network, options: Options) -> PolynomialNetwork:
     """Replace the activations by Taylor series, at one centre or around a point."""
-    if not task.order:
-        raise _needs_data('max_order="auto" looks for an order on held-out rows.')
-    if task.method == "local":
-        point = network.inputs.curved(_point(around, network))
+    order, method = options.task.order, options.way
+    if not order:
+        raise needs_data('max_order="auto" looks for an order on held-out rows.')
+    if method == "local":
+        point = network.inputs.curved(_point(options.around, network))
         network = network.recentered(point, network.scale)
-        expansions = expand_local(network, task.order)
-        return PolynomialNetwork(network, expansions, task.order, task.method)
-    orders = check_taylor_orders(taylor_order, network)
-    center = _center(taylor_center)
-    expansions = expand_taylor(network, task.order, orders, center)
-    warn_if_outside(network, center)
-    return PolynomialNetwork(network, expansions, task.order, task.method)
+        return PolynomialNetwork(network, expand_local(network, order), order, method)
+    orders = check_taylor_orders(options.taylor_order, network)
+    expansions = expand_taylor(network, order, orders, options.center)
+    warn_if_outside(network, options.center)
+    return PolynomialNetwork(network, expansions, order, method)
 
 
-def _written(
-    pnet: PolynomialNetwork,
-    problem: Problem | None,
-    task: Task,
-    *,
-    keep_layers: bool,
-    out: str | FilePath | None = None,
-) -> Polynomial:
+def _written(pnet: PolynomialNetwork, problem: Problem | None, options: Options) -> Polynomial:
     """Write the terms out; with data in memory, in 0/1 indicators."""
-    poly = pnet.expand(out=out, progress=task.progress, keep_layers=keep_layers)
-    return poly if problem is None or out is not None else fold_indicators(poly, problem)
+    poly = pnet.expand(out=options.out, progress=options.progress, keep_layers=options.keep_layers)
+    return poly if problem is None or options.out is not None else fold_indicators(poly, problem)
 
 
 _Fitted = TypeVar("_Fitted", Polynomial, PiecewisePolynomial, PolynomialNetwork)
@@ -552,96 +356,6 @@ def _warn_beyond(formula: Explicit, problem: Problem) -> None:
         )
 
 
-def _check_function(task: Task, *, keep_layers: bool, out: str | FilePath | None) -> None:
-    """Refuse what only layers can give."""
-    found = {
-        f"method={task.method!r}": task.method != "calibrated",
-        "refit=False": not task.refit,
-        "keep_layers=True": keep_layers,
-        f"out={str(out)!r}": out is not None,
-    }
-    for option in [option for option, given in found.items() if given]:
-        raise InvalidInputError(
-            "A function has no layers: its outputs are fitted, on data, in memory.",
-            where=option.partition("=")[0],
-            found=option,
-            remedy=f"leave {option.partition('=')[0]} out"
-            + ("; save the formula afterwards" if option.startswith("out") else ""),
-        )
-
-
-def _check_fitted(name: str, task: Task, *, keep_layers: bool, out: str | FilePath | None) -> None:
-    """Refuse what is fitted to a sample without one, or beside what it cannot be used with."""
-    if task.method != "calibrated":
-        raise _needs_data(f"{name}= goes by what a sample shows.")
-    if keep_layers or out is not None:
-        raise InvalidInputError(
-            f"With {name} the outputs alone are fitted, in memory.",
-            where=name,
-            expected="neither keep_layers nor out beside it",
-            found="keep_layers=True" if keep_layers else f"out={str(out)!r}",
-            remedy=f"leave {name} out, or save the formula afterwards",
-        )
-
-
-def _tuple(names: Iterable[str] | None) -> Iterable[str] | None:
-    """Keep names that may be an iterator, which is read more than once; one text is no list."""
-    return names if names is None or isinstance(names, str) else tuple(names)
-
-
-def _check_target(target_r2: float) -> float:
-    if isinstance(target_r2, int | float | np.integer | np.floating) and 0 < target_r2 <= 1:
-        return float(target_r2)
-    raise InvalidInputError(
-        "target_r2 must be a number between 0 and 1.", where="target_r2", found=repr(target_r2)
-    )
-
-
-def _check_order(max_order: int | str) -> int:
-    """Give the order, or 0 for one to be looked for."""
-    if table_width(max_order) is not None:
-        raise InvalidInputError(
-            "The data stand in the place of the order.",
-            where="max_order",
-            expected='an integer, or "auto"',
-            found=type(max_order).__name__,
-            remedy="pass them by their name: convert(model, 2, data=X)",
-        )
-    return 0 if isinstance(max_order, str) and max_order == "auto" else check_order(max_order)
-
-
-def _choose(method: str, data: Any, around: npt.ArrayLike | None) -> str:
-    chosen = check_choice(method, METHODS, name="method")
-    if chosen == "auto":
-        sampled = "taylor" if data is None else "calibrated"
-        chosen = sampled if around is None else "local"
-    if (chosen == "local") != (around is not None):
-        raise InvalidInputError(
-            "A local polynomial and a point go together.",
-            expected='method="local" with around=x0',
-            found=f"method={method!r} with around={'a point' if around is not None else None}",
-        )
-    if chosen == "calibrated" and data is None:
-        raise _needs_data("A calibration needs a sample of inputs.")
-    return chosen
-
-
-def _check_no_rows(sample_weight: npt.ArrayLike | None, groups: npt.ArrayLike | None) -> None:
-    if sample_weight is not None:
-        raise _needs_data("Only a calibration can use sample weights.")
-    if groups is not None:
-        raise _needs_data("Only a calibration can use groups of rows.")
-
-
-def _needs_data(what: str) -> InvalidInputError:
-    return InvalidInputError(
-        what,
-        where="data",
-        expected='an array or data frame (n, p), with method "calibrated" or "auto"',
-        remedy="pass data=X, for example the training inputs",
-    )
-
-
 def _point(around: npt.ArrayLike | None, network: Network) -> npt.NDArray[np.float64]:
     point = network.check_data(_as_row(around), where="around")
     if len(point) != 1:
@@ -660,10 +374,3 @@ def _as_row(around: Any) -> Any:
         return around.to_frame().T.infer_objects()
     values = read_array(around, "around")
     return values.reshape(1, -1) if values.ndim < 2 else values
-
-
-def _center(taylor_center: float) -> float:
-    is_real = isinstance(taylor_center, int | float | np.integer | np.floating)
-    if isinstance(taylor_center, bool) or not is_real or not abs(taylor_center) < MAX_CENTER:
-        raise InvalidInputError("taylor_center must be a finite number.", found=repr(taylor_center))
-    return float(taylor_center)

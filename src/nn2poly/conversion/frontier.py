@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from nn2poly.arguments import check_count, check_order
-from nn2poly.conversion.convert import convert
+from nn2poly.conversion.convert import converted, read_asked, read_rows
 from nn2poly.conversion.fitted_curves import check_curves
-from nn2poly.conversion.given_models import read_model
-from nn2poly.conversion.input_bounds import check_bounds
 from nn2poly.conversion.option_search import (
     BUDGETS,
     REGIONS,
@@ -25,14 +22,9 @@ from nn2poly.conversion.option_search import (
     search_options,
     unbeaten,
 )
-from nn2poly.conversion.problem import read_problem
-from nn2poly.conversion.progress import progress_reporter
-from nn2poly.conversion.reading import named_network
-from nn2poly.conversion.transforms import check_transformable, check_transforms
+from nn2poly.conversion.options import Options, Shared, takes
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.piecewise import Explicit
-from nn2poly.inputs import check_missing, check_row_labels
-from nn2poly.network.several import joined_data
 from nn2poly.score_texts import r2_text
 from nn2poly.tables import Table
 
@@ -170,6 +162,7 @@ def _table(title: str, points: Sequence[Point], starred: set[Point] | None = Non
     return Table(title, (*columns, "unbeaten"), marked)
 
 
+@takes(Shared, "transforms")
 def frontier(
     model: Any,
     X: Any,
@@ -177,19 +170,8 @@ def frontier(
     orders: Iterable[int] | None = None,
     regions: Iterable[int] = REGIONS,
     max_terms: Iterable[int] = BUDGETS,
-    sample_weight: npt.ArrayLike | None = None,
-    groups: npt.ArrayLike | None = None,
-    binary: str | bool | Iterable[Any] = "auto",
-    bounded: bool | Mapping[str, tuple[float, float]] = True,
     transforms: str | Mapping[str, str] | None = None,
-    progress: bool | Callable[[str], None] = False,
-    after: str | None = None,
-    feature_names: Iterable[str] | None = None,
-    output_names: Iterable[str] | None = None,
-    link: str | None = None,
-    classes: Iterable[Any] | None = None,
-    check: bool = True,
-    missing: str = "refuse",
+    **options: Unpack[Shared],
 ) -> Frontier:
     """Try orders, regions and budgets of terms at once: what can be had for which size.
 
@@ -208,10 +190,8 @@ def frontier(
         Numbers of regions to try with each.
     max_terms
         Budgets of terms (per region) to try.
-    sample_weight, groups, binary, bounded, transforms, progress, after, feature_names, output_names
-        As in `convert`.
-    link, classes, check, missing
-        As in `convert`.
+    **options
+        Those of `Options` that go with this.
 
     Returns
     -------
@@ -228,28 +208,13 @@ def frontier(
     >>> options.pick(r2=0.995).n_terms
     10
     """
-    report = progress_reporter(progress)
-    check_row_labels(X, sample_weight=sample_weight, groups=groups)
-    X, parts = joined_data(model, X)
-    found = read_model(model, X, after=after, link=link, classes=classes, check=check, parts=parts)
-    network = named_network(found, X, feature_names, output_names)
-    asked = _ascending(regions, "regions"), _ascending(max_terms, "max_terms", empty=True)
-    given = None if orders is None else sorted({check_order(order) for order in orders})
+    given = Options.of(frontier, options, data=X, transforms=transforms)
+    report = given.task.report
+    network, asked = read_asked(model, given)
+    counts = _ascending(regions, "regions"), _ascending(max_terms, "max_terms", empty=True)
+    wanted = None if orders is None else sorted({check_order(order) for order in orders})
     report("reading the sample")
-    held, bounds = check_bounds(bounded)
-    skip, entering = check_missing(missing), check_transforms(transforms)
-    check_transformable(entering, bounded=held)
-    problem = read_problem(
-        network,
-        X,
-        sample_weight,
-        binary,
-        groups=groups,
-        bounded=held,
-        bounds=bounds,
-        transforms=entering,
-        skip_missing=skip,
-    )
+    problem = read_rows(network, asked)
     check_curves(problem)
     if not can_choose(problem):
         raise InvalidInputError(
@@ -259,36 +224,17 @@ def frontier(
             found=f"{problem.summary.n_rows} rows to fit",
             remedy="convert(model, 1, data=X) needs none",
         )
-    tried = orders_within(network.n_features) if given is None else given
-    points = search_options(problem, tried, *asked, report)
+    tried = orders_within(network.n_features) if wanted is None else wanted
+    points = search_options(problem, tried, *counts, report)
     # Not a function made here: a frontier can be pickled if its model can.
-    make = partial(
-        _make,
-        model,
-        X,
-        sample_weight=sample_weight,
-        groups=groups,
-        binary=binary,
-        bounded=bounds or held,
-        transforms=transforms,
-        progress=progress,
-        after=after,
-        feature_names=feature_names,
-        output_names=output_names,
-        link=link,
-        classes=classes,
-        check=False,
-        missing=missing,
-    )
-    return Frontier(points, make)
+    return Frontier(points, partial(_make, model, replace(given, check=False)))
 
 
-def _make(model: Any, X: Any, point: Point, **options: Any) -> Explicit:
+def _make(model: Any, options: Options, point: Point) -> Explicit:
     """Convert at one of the points."""
     order = point.order if point.max_terms is None else None
     chosen: dict[str, Any] = {"max_terms": point.max_terms, "regions": point.regions}
-    formula: Explicit = convert(model, order, data=X, **chosen, **options)
-    return formula
+    return converted(model, replace(options, max_order=order, **chosen))
 
 
 def _ascending(numbers: Iterable[int], where: str, *, empty: bool = False) -> tuple[int, ...]:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
 from nn2poly.arguments import check_choice
-from nn2poly.conversion.convert import convert
+from nn2poly.conversion.convert import convert, read_rows
 from nn2poly.conversion.given_models import read_model
 from nn2poly.conversion.input_bounds import bounded
-from nn2poly.conversion.problem import read_problem
+from nn2poly.conversion.options import Given, Options, takes
 from nn2poly.conversion.reading import named_network
 from nn2poly.errors import InvalidInputError, NN2PolyError, require
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
-from nn2poly.inputs import check_missing
 from nn2poly.network.oracle import Model
 from nn2poly.network.readers import read_members
 
@@ -38,10 +36,10 @@ def convert_many(
     models: Iterable[Any],
     max_order: int | str | None = None,
     *,
-    regions: Literal[1] = 1,
     backend: str = "loky",
     n_jobs: int = -1,
-    **options: Any,
+    regions: Literal[1] = 1,
+    **options: Unpack[Given],
 ) -> list[Polynomial]: ...
 
 
@@ -50,18 +48,18 @@ def convert_many(
     models: Iterable[Any],
     max_order: int | str | None = None,
     *,
-    regions: int | str,
     backend: str = "loky",
     n_jobs: int = -1,
-    **options: Any,
+    regions: int | str,
+    **options: Unpack[Given],
 ) -> list[Explicit]: ...
 
 
+@takes(Given, "max_order", "regions")
 def convert_many(
     models: Iterable[Any],
     max_order: int | str | None = None,
     *,
-    regions: int | str = 1,
     backend: str = "loky",
     n_jobs: int = -1,
     **options: Any,
@@ -76,10 +74,6 @@ def convert_many(
     models
         Anything that `convert` takes, each; or a ``BaggingRegressor`` or ``VotingRegressor``, for
         the networks in it.
-    max_order
-        Highest total order, as in `convert`: 2 by default, with ``max_terms`` 20.
-    regions
-        As in `convert`; each network has regions of its own.
     backend
         Of joblib: ``"loky"`` (processes, started if some seconds of work here were not enough),
         ``"threading"``, ``"dask"`` (the workers of the current Dask client);
@@ -87,7 +81,7 @@ def convert_many(
     n_jobs
         How many at once, beside the one that was begun here; -1 for one per core.
     **options
-        Any other option of `convert`.
+        Those of `Options`.
 
     Returns
     -------
@@ -103,19 +97,16 @@ def convert_many(
     >>> n2p.explain.ensemble(polys).mean.coefficient("x1")
     4.0
     """
-    options["regions"] = regions
-    inspect.signature(convert).bind(None, max_order, **options)  # a misspelt option, at once
+    asked = Options.of(convert_many, options, max_order=max_order)
     chosen = check_choice(backend, BACKENDS, name="backend")
-    after = options.pop("after", None)
-    given = {"after": after, "check": options.pop("check", True)}
-    given |= {name: options.pop(name, None) for name in ("link", "classes")}
-    data = options.get("data")
     several = read_members(models)
     listed = models if several is None else several
-    networks = [_read(model, number, data, given) for number, model in enumerate(listed)]
+    networks = [_read(model, number, asked) for number, model in enumerate(listed)]
     if not networks:
         raise InvalidInputError("There are no models to convert.", where="models")
-    options = {**options, **_shared_bounds(networks, options)}
+    once = ("after", "link", "classes", "check")
+    options = {name: getattr(asked, name) for name in options if name not in once}
+    options |= _shared_bounds(networks, asked)
     tasks: list[Task] = [(network, i, max_order, options) for i, network in enumerate(networks)]
     if chosen == "sequential":
         return [_one(*task) for task in tasks]
@@ -125,24 +116,17 @@ def convert_many(
     return elsewhere(tasks)
 
 
-def _shared_bounds(networks: list[Model], options: dict[str, Any]) -> dict[str, Any]:
+def _shared_bounds(networks: list[Model], asked: Options) -> dict[str, Any]:
     """Choose bounds that suit all networks together, so that their formulas can be compared.
 
     Each would choose its own otherwise, by what cutting a column does to its outputs.
     """
-    data, method = options.get("data"), options.get("method", "auto")
-    is_calibration = data is not None and options.get("around") is None and method != "taylor"
     alike = len({network.n_features for network in networks}) == 1
-    if not is_calibration or not alike or options.get("bounded", True) is not True:
+    if asked.way != "calibrated" or not alike or not asked.is_bounded or asked.bounds:
         return {}
-    weights, binary = options.get("sample_weight"), options.get("binary", "auto")
     try:
-        network = named_network(networks[0], data, options.get("feature_names"), None)
-        skip = check_missing(options.get("missing", "refuse"))
-        groups = options.get("groups")
-        problem = read_problem(
-            network, data, weights, binary, groups=groups, bounded=True, skip_missing=skip
-        )
+        network = named_network(networks[0], asked.data, asked.feature_names, None)
+        problem = read_rows(network, asked)
     except NN2PolyError as error:
         raise error.within("models[0]") from None
     rows = problem.fit_rows
@@ -197,10 +181,17 @@ def _taken(waiting: deque[T]) -> Iterator[T]:
             return
 
 
-def _read(model: Any, number: int, data: Any, options: dict[str, Any]) -> Model:
+def _read(model: Any, number: int, asked: Options) -> Model:
     """Read a model here: only plain arrays travel to the workers, or a function itself."""
     try:
-        return read_model(model, data, **options)
+        return read_model(
+            model,
+            asked.data,
+            after=asked.after,
+            link=asked.link,
+            classes=asked.classes,
+            check=asked.check,
+        )
     except NN2PolyError as error:
         raise error.within(f"models[{number}]") from None
 

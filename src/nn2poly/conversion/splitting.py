@@ -18,7 +18,6 @@ from operator import add
 import numpy as np
 
 from nn2poly.algebra.terms import Listed, Terms
-from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.asked_rows import edge_rows, mixed_rows, shuffled_rows, weighed_down
@@ -68,13 +67,6 @@ EDGE_SHARE = 0.5
 # Bytes of the design matrix of one leaf, and rows for each term with which a leaf does without the
 # rows that judge it: to walk once more with them takes as long as everything else.
 LEAF_BYTES, PLENTY = 2**29, 10
-
-
-def check_regions(regions: object) -> int | str:
-    """Give a number of regions, or "auto"."""
-    if isinstance(regions, str) and regions == "auto":
-        return regions
-    return check_count(regions, where="regions", otherwise='"auto"')
 
 
 def split_regions(

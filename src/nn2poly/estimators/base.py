@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,10 +18,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from nn2poly.arguments import check_choice, check_flag
+from nn2poly.arguments import check_choice
 from nn2poly.arrays import FloatArray
-from nn2poly.cards import FidelityCard
-from nn2poly.conversion.convert import convert
+from nn2poly.conversion.convert import converted
+from nn2poly.conversion.options import DEFAULTS, Options
 from nn2poly.estimators.weights import weight_name
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
@@ -31,47 +32,35 @@ from nn2poly.inputs import check_row_labels, frame_columns
 OUTSIDE = ("warn", "clip")
 
 
+@dataclass(eq=False, repr=False)
 class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of `PolynomialRegressor` and `PolynomialClassifier`; see there."""
 
-    # Written by fit.
-    estimator_: Any
-    polynomial_: Explicit
-    card_: FidelityCard | None
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        max_order: int | str | None = None,
-        *,
-        max_terms: int | None = None,
-        regions: int | str = 1,
-        bounded: bool = True,
-        method: str = "auto",
-        target_r2: float = 0.99,
-        refit: bool = True,
-        binary: str | bool | Iterable[Any] = "auto",
-        transforms: str | Mapping[str, str] | None = None,
-        outside: str = "warn",
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.max_order = max_order
-        self.max_terms = max_terms
-        self.regions = regions
-        self.bounded = bounded
-        self.method = method
-        self.target_r2 = target_r2
-        self.refit = refit
-        self.binary = binary
-        self.transforms = transforms
-        self.outside = outside
-        self.random_state = random_state
+    estimator: Any = None
+    max_order: int | str | None = None
+    _: KW_ONLY
+    max_terms: int | None = None
+    regions: int | str = 1
+    bounded: bool | Mapping[str, tuple[float, float]] = True
+    method: str = "auto"
+    taylor_order: int | Sequence[int] = 8
+    taylor_center: float = 0.0
+    around: npt.ArrayLike | None = None
+    target_r2: float = 0.99
+    refit: bool = True
+    binary: str | bool | Iterable[Any] = "auto"
+    transforms: str | Mapping[str, str] | None = None
+    missing: str = "refuse"
+    progress: bool | Callable[[str], None] = False
+    check: bool = True
+    outside: str = "warn"
+    random_state: Any = None
 
     def _train(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Self:
         """Train a clone of the estimator on checked data, and convert it on the same inputs."""
         check_choice(self.outside, OUTSIDE, name="outside")
-        bounded = check_flag(self.bounded, name="bounded")
+        shared = {field.name for field in fields(self)} & DEFAULTS.keys()
+        options = Options(data=X, **{name: getattr(self, name) for name in shared})
         model = self._default() if self.estimator is None else clone(self.estimator)
         if self.random_state is not None:
             _seed(model, self.random_state)
@@ -83,23 +72,11 @@ class PolynomialEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc
             params["groups"] = groups
         if weights is not None:
             params[weight_name(model)] = weights
-        self.estimator_ = model.fit(X, y, **params)
-        self.polynomial_ = convert(
-            self.estimator_,
-            self.max_order,
-            data=X,
-            max_terms=self.max_terms,
-            regions=self.regions,
-            bounded=bounded,
-            method=self.method,
-            # Only a calibration has a use for weights and groups.
-            sample_weight=None if self.method == "taylor" else weights,
-            groups=None if self.method == "taylor" else groups,
-            target_r2=self.target_r2,
-            refit=self.refit,
-            binary=self.binary,
-            transforms=self.transforms,
-        )
+        if options.way == "calibrated":
+            # Nothing else has a use for weights and groups.
+            options = replace(options, sample_weight=weights, groups=groups)
+        self.estimator_: Any = model.fit(X, y, **params)
+        self.polynomial_: Explicit = converted(self.estimator_, options)
         self.card_ = self.polynomial_.card
         return self
 

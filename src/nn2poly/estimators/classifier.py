@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.estimators.base import PolynomialEstimator
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignore[misc]
     """A network trained for classification, converted, and replaced by its polynomial.
 
@@ -40,9 +41,19 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
         few as reach ``target_r2``.
     bounded
         Hold numbers within what the training inputs show, at quantiles where tails are heavy;
-        False for the plain polynomial everywhere.
-    method, target_r2, refit, binary, transforms
+        False for the plain polynomial everywhere; a dictionary the bounds of some columns,
+        ``{"age": (18, 90)}``.
+    method, taylor_order, taylor_center, around, target_r2, refit, binary, transforms, missing
         As in `nn2poly.convert`.
+    progress
+        True to show on standard error what a long conversion is doing; or a function that takes
+        each line.
+    check
+        Compare the network that was read with the trained estimator, and refuse one that differs.
+    link
+        For an estimator whose network gives logits: ``"sigmoid"`` or ``"softmax"``.
+    threshold
+        For two classes: the probability from which the second is chosen.
     outside
         Rows outside the range of the training inputs, where network and polynomial part:
         ``"warn"`` about them, or ``"clip"`` them to the range before predicting, in silence.
@@ -68,7 +79,8 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
     array(['same', 'opposite'], dtype='<U8')
     """
 
-    classes_: npt.NDArray[Any]
+    link: str | None = None
+    threshold: float | None = None
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Train a clone of the estimator and convert it.
@@ -92,7 +104,7 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
         check_classification_targets(y)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        self.classes_ = np.unique(y) if y.ndim == 1 else np.arange(y.shape[1])
+        self.classes_: npt.NDArray[Any] = np.unique(y) if y.ndim == 1 else np.arange(y.shape[1])
         _check_classes(y, fit_params.get("sample_weight"))
         self._train(X, y, fit_params)
         self._check_outputs(y.ndim == 2)
@@ -110,7 +122,8 @@ class PolynomialClassifier(ClassifierMixin, PolynomialEstimator):  # type: ignor
                 expected=f"a link and outputs for {n_classes} "
                 f"{'labels' if multilabel else 'classes'}",
                 found=f"link {poly.link!r} and {poly.n_outputs} outputs",
-                remedy="use a classifier; end a PyTorch or Keras network in softmax or sigmoid",
+                remedy='use a classifier; or pass link="softmax" or "sigmoid" if its network '
+                "gives logits",
             )
 
     def decision_function(self, X: Any) -> FloatArray:

@@ -35,9 +35,15 @@ class PolynomialRegressor(RegressorMixin, PolynomialEstimator):  # type: ignore[
         few as reach ``target_r2``.
     bounded
         Hold numbers within what the training inputs show, at quantiles where tails are heavy;
-        False for the plain polynomial everywhere.
-    method, target_r2, refit, binary, transforms
+        False for the plain polynomial everywhere; a dictionary the bounds of some columns,
+        ``{"age": (18, 90)}``.
+    method, taylor_order, taylor_center, around, target_r2, refit, binary, transforms, missing
         As in `nn2poly.convert`.
+    progress
+        True to show on standard error what a long conversion is doing; or a function that takes
+        each line.
+    check
+        Compare the network that was read with the trained estimator, and refuse one that differs.
     outside
         Rows outside the range of the training inputs, where network and polynomial part:
         ``"warn"`` about them, or ``"clip"`` them to the range before predicting, in silence.
