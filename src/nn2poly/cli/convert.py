@@ -198,13 +198,14 @@ def convert(
             feature_names=_feature_names(network, rows),
             output_names=_output_names(network, table.target),
         )
+        # Before the file is written: it then has the advice of the verdict as well.
+        verdict = () if poly.card is None else (str(poly.card.verdict),)
         step("writing the polynomial")
         poly.save(output, key=key)
     # Rows outside a local polynomial's point are no surprise here: no score for it.
     scores = None if around is not None else target_scores(network, poly, rows, target)
     card = None if poly.card is None else poly.card.to_dict()
     found = {"polynomial": str(output), **describe(poly), "card": card, "scores": scores}
-    verdict = () if poly.card is None else (str(poly.card.verdict),)
     head = f"Wrote {output}: {facts(poly)}."
     terms = top_terms(poly, SHOWN if isinstance(poly, Polynomial) else SHOWN_PER_REGION)
     said = (head, *verdict, *scores_text(scores, table.target), *rules(poly), terms)
