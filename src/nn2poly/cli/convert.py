@@ -137,9 +137,9 @@ def convert(
         list[str] | None,
         typer.Option(
             "--transforms",
-            metavar="curve|auto|COL=KIND",
+            metavar="curve|COL=KIND",
             help="Enter all numbers as a curve, or columns as curve, log, log1p, rank; repeatable.",
-            autocompletion=values("curve", "auto"),
+            autocompletion=values("curve"),
         ),
     ] = None,
     output: Annotated[
@@ -225,7 +225,7 @@ def _order(text: str | None) -> int | str | None:
 
 
 def _transforms(given: list[str]) -> str | dict[str, str] | None:
-    if given in (["auto"], ["curve"]):
+    if given == ["curve"]:
         return given[0]
     pairs = [text.rpartition("=") for text in given]
     checked = zip(given, pairs, strict=True)
@@ -233,7 +233,7 @@ def _transforms(given: list[str]) -> str | dict[str, str] | None:
         raise InvalidInputError(
             "The transforms are not understood.",
             where="--transforms",
-            expected=f"curve or auto alone, or a column and one of {', '.join(KINDS)}",
+            expected=f"curve alone, or a column and one of {', '.join(KINDS)}",
             found=repr(wrong[0]),
             remedy="--transforms income=log --transforms age=rank",
         )

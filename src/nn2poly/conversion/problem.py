@@ -59,7 +59,7 @@ class Problem:
     bounds
         Of some columns, by name: what the user gave instead of what the sample tells.
     transforms
-        Which of them enter through a function, or that this is to be chosen.
+        Which of them enter through a function.
     powers
         Those of numbers that bounds are tried with.
     rest_of
@@ -151,7 +151,7 @@ class Problem:
         inputs = named_bounds(inputs, self.bounds)
         if self.transforms is None:
             return inputs
-        return transformed(inputs, rows, truth, self.summary.seen_low, self.transforms)
+        return transformed(inputs, rows, self.summary.seen_low, self.transforms)
 
     @cached_property
     def folded_inputs(self) -> Inputs:
