@@ -204,7 +204,7 @@ def _remedy(verdict: Verdict) -> str:
         return _tail_remedy(tail, lower=verdict.order > 1)
     if verdict.grade == "not faithful":
         order = "another order" if verdict.r2 < 0.0 else "a higher order"
-        known = missed or verdict.reason(Closer) is not None
+        known = missed or isinstance(verdict.advice, Closer)
         instead = "" if known else f"; try {order} or more data"
         return f"Do not use it in place of the network{instead}."
     if region := verdict.reason(Region):
@@ -228,7 +228,8 @@ def _tail_remedy(tail: Tail, *, lower: bool) -> str:
 
 def _closer(verdict: Verdict, r2: str) -> str:
     """Say what would be closer, and what it costs."""
-    if found := verdict.reason(Closer):
+    found = verdict.advice
+    if isinstance(found, Closer):
         cost = f"{found.n_coefficients:,} coefficients"
         about = rounded_down(found.r2, 2)
         return f"Closer: {found.regions} regions would reach about {r2} {about}, with {cost}."
@@ -237,7 +238,8 @@ def _closer(verdict: Verdict, r2: str) -> str:
 
 def _smaller(verdict: Verdict, r2: str) -> str:
     """Say what would be smaller, and what is lost by it."""
-    if found := verdict.reason(Smaller):
+    found = verdict.advice
+    if isinstance(found, Smaller):
         most = f"the {found.n_terms:,} terms that matter most"
         return f"Smaller: {most} reach {r2} {r2_text(found.r2)} alone."
     return ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import isnan
 from typing import Any, TypeVar
 
@@ -207,10 +208,9 @@ Reason = (
     | Outside
     | Held
     | Entering
-    | Advice
 )
 # What a file calls them.
-KINDS: dict[str, type[Reason]] = {
+KINDS: dict[str, type[Reason | Advice]] = {
     "observed": Observed,
     "judged as": JudgedAs,
     "distance": Distance,
@@ -230,6 +230,53 @@ KINDS: dict[str, type[Reason]] = {
 _Kind = TypeVar("_Kind", bound=Reason)
 SOURCES = ("network", "model")
 _NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+class Look:
+    """A look for advice, which is taken when the advice is first read.
+
+    Until then it keeps alive what ``find`` needs. A copy is the same look; a pickle only has the
+    advice that was found before it was made, neither rows nor a model.
+
+    Parameters
+    ----------
+    find
+        Gives the advice, or None; it is called once at most.
+    found
+        The advice, where there is nothing to look for.
+
+    Examples
+    --------
+    >>> look = Look(lambda: Smaller(10, 0.96))
+    >>> look.found is None, look.advice, look.found
+    (True, Smaller(n_terms=10, r2=0.96), Smaller(n_terms=10, r2=0.96))
+    """
+
+    def __init__(
+        self, find: Callable[[], Advice | None] | None = None, found: Advice | None = None
+    ) -> None:
+        self._find, self.found = find, found
+
+    @property
+    def advice(self) -> Advice | None:
+        """The advice; the first time it is looked for."""
+        if self._find is not None:
+            self.found = self._find()
+            self._find = None
+        return self.found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_find": None, "found": self.found}
+
+    def __copy__(self) -> Look:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Look:
+        return self
+
+
+# There is nothing to look for.
+NOTHING = Look()
 
 
 @dataclass(frozen=True)
@@ -261,6 +308,8 @@ class Verdict:
         Formulas, each judged on rows that it was not fitted to; 0 when the formula itself was.
     source
         What the formula follows: a ``network`` that was read, or a ``model`` that was only asked.
+    look
+        The `Look` for `advice`; two verdicts are equal whatever it found.
 
     Examples
     --------
@@ -283,6 +332,17 @@ class Verdict:
     interval: tuple[float, float] | None = None
     n_folds: int = 0
     source: str = "network"
+    look: Look = field(default=NOTHING, repr=False, compare=False)
+
+    @property
+    def advice(self) -> Advice | None:
+        """What would be closer or smaller: a `Closer`, a `Smaller`, or None.
+
+        It takes a moment after a conversion: a small tree is grown, or terms are left out, when
+        this or the text of the verdict is read for the first time. A file that was written before
+        has none.
+        """
+        return self.look.advice
 
     @property
     def effects(self) -> str | None:
@@ -307,26 +367,35 @@ class Verdict:
         return verdict_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data for a file, each reason with its kind."""
-        reasons = [{"kind": _NAMES[type(reason)], **asdict(reason)} for reason in self.reasons]
-        return {**asdict(self), "reasons": reasons}
+        """Give plain data for a file, each reason with its kind; advice that was read is one."""
+        told = self.reasons if self.look.found is None else (*self.reasons, self.look.found)
+        reasons = [{"kind": _NAMES[type(reason)], **asdict(reason)} for reason in told]
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "look"}
+        return {**kept, "reasons": reasons}
 
     @classmethod
     def from_dict(cls, data: Any) -> Verdict:
         """Rebuild a verdict from `to_dict`."""
-        found = plain_record(cls, data, reasons=_reasons)
+        found = plain_record(cls, data, reasons=_reasons, look=_no_look)
         if found.grade not in GRADES:
             raise ValueError(f"{found.grade!r} is no grade")
         if found.source not in SOURCES:
             raise ValueError(f"{found.source!r} is nothing that a formula follows")
-        return found
+        told: tuple[Any, ...] = found.reasons
+        advice = [reason for reason in told if isinstance(reason, Advice)]
+        reasons = tuple(reason for reason in told if not isinstance(reason, Advice))
+        return replace(found, reasons=reasons, look=Look(found=advice[0] if advice else None))
 
 
-def _reasons(data: Any) -> tuple[Reason, ...]:
+def _no_look(data: Any) -> Look:
+    raise ValueError(f"a file holds no look for advice, but {data!r}")
+
+
+def _reasons(data: Any) -> tuple[Any, ...]:
     return tuple(map(_reason, plain_list(data)))
 
 
-def _reason(data: Any) -> Reason:
+def _reason(data: Any) -> Reason | Advice:
     if not isinstance(data, dict) or data.get("kind") not in tuple(KINDS):
         raise ValueError("a reason is of a kind that is not known")
     fields = {name: value for name, value in data.items() if name != "kind"}

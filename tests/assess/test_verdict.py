@@ -19,6 +19,7 @@ from nn2poly.verdicts import (
     Closer,
     Distance,
     FarColumn,
+    Look,
     MissedTarget,
     Outside,
     Region,
@@ -216,11 +217,12 @@ def test_the_verdict_of_a_card_is_made_of_its_own_numbers(make_network):
 
 
 def test_what_would_be_closer_or_smaller_is_said_with_its_cost():
-    closer = Verdict("not faithful", 0.6, 500, False, 2, (Closer(8, 0.968, 728),))
+    closer = Verdict("not faithful", 0.6, 500, False, 2, look=Look(found=Closer(8, 0.968, 728)))
     assert "Closer: 8 regions would reach about R2 0.96, with 728 coefficients." in str(closer)
     assert "Do not use it in place of the network. Closer" in str(closer)
     assert "a higher order" not in str(closer)
-    smaller = Verdict("useful", 0.97, 500, False, 3, (Distance(0.1, 2.0), Smaller(50, 0.9678)))
+    reasons, look = (Distance(0.1, 2.0),), Look(found=Smaller(50, 0.9678))
+    smaller = Verdict("useful", 0.97, 500, False, 3, reasons, look=look)
     assert "Smaller: the 50 terms that matter most reach R2 0.967 alone." in str(smaller)
 
 

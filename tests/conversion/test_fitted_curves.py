@@ -258,5 +258,5 @@ def test_a_column_that_does_not_vary_has_no_curve():
 def test_curves_need_bounds_and_a_fit():
     with pytest.raises(InvalidInputError, match="bounded=False"):
         converted(transforms="curve", bounded=False)
-    with pytest.raises(InvalidInputError, match='"auto", "curve"'):
+    with pytest.raises(InvalidInputError, match='None, "curve"'):
         converted(transforms="curves")

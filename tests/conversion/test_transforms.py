@@ -1,4 +1,4 @@
-"""Columns enter as logarithms or ranks: what was asked for, or what helps on rows left out."""
+"""Columns enter as logarithms or ranks, as asked for."""
 
 from __future__ import annotations
 
@@ -56,28 +56,9 @@ def test_columns_enter_as_asked_for_and_the_others_within_bounds(asked):
     assert asked.card.r2 > 0.97
 
 
-def test_a_logarithm_that_the_network_takes_is_found_and_helps(network):
-    raw, found = converted(network, bounded=True), converted(network, transforms="auto")
-    assert kinds(found)[0] == "log"
-    assert kinds(found)[3:] == ["identity", "identity"]
+def test_a_logarithm_that_the_network_takes_helps(network):
+    raw, found = converted(network), converted(network, transforms={"size": "log"})
     assert 1.0 - found.card.r2 < 0.5 * (1.0 - raw.card.r2)
-
-
-def test_where_nothing_helps_auto_is_the_calibration_within_bounds():
-    rng = np.random.default_rng(2)
-    net = n2p.Network(
-        [n2p.Layer(rng.normal(size=(2, 3)) / 3, None, "tanh"), n2p.Layer(np.eye(3)[:, :1])]
-    )
-    # The rank of an even draw is the draw itself.
-    X = rng.uniform(-1.0, 1.0, size=(3000, 2))
-    plain, auto = (n2p.convert(net, 2, data=X, bounded=True, transforms=t) for t in (None, "auto"))
-    np.testing.assert_array_equal(auto.coefficients, plain.coefficients)
-    assert auto.card.per_layer == plain.card.per_layer != ()
-
-
-def test_few_rows_leave_nothing_to_choose_on(network):
-    poly = n2p.convert(network, 2, data=skewed_rows(400), transforms="auto")
-    assert set(kinds(poly)) == {"identity"}
 
 
 def test_names_say_what_enters_and_find_the_coefficients(asked):
@@ -191,6 +172,7 @@ def test_knots_are_rounded_but_stay_apart(low):
     ("transforms", "message"),
     [
         ("log", "not understood"),
+        ("auto", 'not understood.*None, "curve", or columns with one of log, log1p, rank'),
         (5, "not understood"),
         ({"size": "sqrt"}, "not understood.*'sqrt'"),
         ({"size": None}, "not understood"),
@@ -214,12 +196,12 @@ def test_what_needs_layers_or_no_bounds_is_refused_beside_transforms(network, be
     with pytest.raises(
         InvalidInputError, match=r"outputs (alone )?are fitted, (within bounds|in memory)"
     ):
-        converted(network, transforms="auto", **beside)
+        converted(network, transforms={"size": "log"}, **beside)
 
 
 def test_transforms_need_data(network):
     with pytest.raises(InvalidInputError, match="Only a fit to data can use transforms"):
-        n2p.convert(network, 2, transforms="auto")
+        n2p.convert(network, 2, transforms={"size": "log"})
 
 
 def wide_network(n_features=40):

@@ -78,9 +78,9 @@ class ConversionOptions:
         list[str] | None,
         typer.Option(
             "--transforms",
-            metavar="curve|auto|COL=KIND",
+            metavar="curve|COL=KIND",
             help="Enter all numbers as a curve, or columns as curve, log, log1p, rank; repeatable.",
-            autocompletion=values("curve", "auto"),
+            autocompletion=values("curve"),
         ),
     ] = None
     threshold: Threshold = None
@@ -159,11 +159,14 @@ def convert(
             output_names=_output_names(network, table.target),
         )
         poly = converted(network, options)
+        verdict = None if poly.card is None else poly.card.verdict
+        # What it advises is looked for before the file is written, which then has it as well.
+        said = () if verdict is None else (str(verdict),)
         step("writing the polynomial")
         poly.save(output, key=key)
     # Rows outside a local polynomial's point are no surprise here: no score for it.
     scores = None if asked.around is not None else target_scores(network, poly, rows, target)
-    return _answer(poly, output, scores, table.target)
+    return _answer(poly, output, said, scores, table.target)
 
 
 def _read_rows(data: str, table: TableOptions, groups: str | None, network: Network) -> Any:
@@ -179,11 +182,12 @@ def _read_rows(data: str, table: TableOptions, groups: str | None, network: Netw
     return rows, *(None if part is None else part.loc[rows.index] for part in (target, together))
 
 
-def _answer(poly: Explicit, output: Path, scores: Any, target: str | None) -> Answer:
+def _answer(
+    poly: Explicit, output: Path, verdict: tuple[str, ...], scores: Any, target: str | None
+) -> Answer:
     """Say what was written, how far to trust it, and its largest terms."""
     card = None if poly.card is None else poly.card.to_dict()
     found = {"polynomial": str(output), **describe(poly), "card": card, "scores": scores}
-    verdict = () if poly.card is None else (str(poly.card.verdict),)
     head = f"Wrote {output}: {facts(poly)}."
     terms = top_terms(poly, SHOWN if isinstance(poly, Polynomial) else SHOWN_PER_REGION)
     return Answer(found, (head, *verdict, *scores_text(scores, target), *rules(poly), terms))
@@ -198,7 +202,7 @@ def _number(text: str | None) -> int | str | None:
 
 
 def _transforms(given: list[str]) -> str | dict[str, str] | None:
-    if given in (["auto"], ["curve"]):
+    if given == ["curve"]:
         return given[0]
     pairs = [text.rpartition("=") for text in given]
     checked = zip(given, pairs, strict=True)
@@ -206,7 +210,7 @@ def _transforms(given: list[str]) -> str | dict[str, str] | None:
         raise InvalidInputError(
             "The transforms are not understood.",
             where="--transforms",
-            expected=f"curve or auto alone, or a column and one of {', '.join(KINDS)}",
+            expected=f"curve alone, or a column and one of {', '.join(KINDS)}",
             found=repr(wrong[0]),
             remedy="--transforms income=log --transforms age=rank",
         )

@@ -1,17 +1,19 @@
-"""What would be closer, and what would be smaller: a quick look that the verdict tells of."""
+"""What would be closer, and what would be smaller: the verdict looks for it when it is read."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.splitting import grow_tree
+from nn2poly.conversion.splitting import QUICK_ROWS, grow_tree
+from nn2poly.errors import NN2PolyError, NN2PolyWarning, warn_user
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.sampling import evenly
-from nn2poly.verdicts import USEFUL, Closer, Smaller
+from nn2poly.verdicts import USEFUL, Closer, Look, Smaller
 
 # Regions are looked for where R² is below `USEFUL`, on as many rows of the sample at least, with as
 # many features at most: more take longer than a look may.
@@ -28,7 +30,9 @@ JUDGED_ROWS = 2_000
 
 
 def with_advice(poly: Polynomial, problem: Problem) -> Polynomial:
-    """Add to the verdict of a polynomial what could be had instead.
+    """Let the verdict of a polynomial look for what could be had instead, when it is read.
+
+    Until then it keeps the network and at most `QUICK_ROWS` + `JUDGED_ROWS` rows in memory.
 
     Parameters
     ----------
@@ -38,31 +42,54 @@ def with_advice(poly: Polynomial, problem: Problem) -> Polynomial:
     card = poly.card
     if card is None or not card.held_out:
         return poly
-    judge = _Judge(problem)
-    found = _closer(poly, problem, judge) if card.r2 < USEFUL else _smaller(poly, judge)
-    if found is None:
+    bare = replace(poly, card=None, layers=())
+    if card.r2 < USEFUL:
+        # A fifth of the sample is kept for the card.
+        if problem.summary.n_rows < 0.8 * LEAST_ROWS or poly.n_features > MOST_FEATURES:
+            return poly
+        look = Look(partial(_closer, bare, problem.of_few(QUICK_ROWS), _Judge.of(problem)))
+    elif poly.n_terms >= MANY_TERMS and poly.deviations is not None:
+        look = Look(partial(_smaller, bare, _Judge.of(problem)))
+    else:
         return poly
-    reasons = (*card.verdict.reasons, found)
-    return replace(poly, card=replace(card, verdict=replace(card.verdict, reasons=reasons)))
+    return replace(poly, card=replace(card, verdict=replace(card.verdict, look=look)))
 
 
+@dataclass(frozen=True, eq=False)
 class _Judge:
-    """Measures formulas on rows of the card: what it finds is told, and chooses nothing."""
+    """Measures formulas on rows of the card: what it finds is told, and chooses nothing.
 
-    def __init__(self, problem: Problem) -> None:
+    The answers are those of the model as it was converted, whatever becomes of it later.
+    """
+
+    X: FloatArray
+    truth: FloatArray
+
+    @classmethod
+    def of(cls, problem: Problem) -> _Judge:
         X = problem.summary.held_out
-        self.X: FloatArray = X[evenly(len(X), JUDGED_ROWS)]
-        self.truth = problem.truth(self.X)
+        X = X[evenly(len(X), JUDGED_ROWS)]
+        return cls(X, problem.truth(X))
 
     def r2(self, formula: Explicit) -> float:
         return mean_r2(self.truth, formula.raw_outputs(self.X))
 
 
 def _closer(poly: Polynomial, problem: Problem, judge: _Judge) -> Closer | None:
-    """Grow a small tree on few rows with few terms; more of both can only be closer."""
-    # A fifth of the sample is kept for the card.
-    if problem.summary.n_rows < 0.8 * LEAST_ROWS or poly.n_features > MOST_FEATURES:
+    """Look for regions; a function that can no longer be asked gives none."""
+    try:
+        return _fewest_regions(poly, problem, judge)
+    except NN2PolyError as error:
+        warn_user(
+            "The verdict does not say whether regions would be closer, for which the function is "
+            f"asked again: {error}",
+            NN2PolyWarning,
+        )
         return None
+
+
+def _fewest_regions(poly: Polynomial, problem: Problem, judge: _Judge) -> Closer | None:
+    """Grow a small tree on few rows with few terms; more of both can only be closer."""
     now, best = judge.r2(poly), (1, judge.r2(poly))
     tree = grow_tree(poly, problem, REGIONS[-1], quick=True)
     for count in sorted({min(count, tree.most) for count in REGIONS} - {1}):
@@ -80,8 +107,6 @@ def _closer(poly: Polynomial, problem: Problem, judge: _Judge) -> Closer | None:
 
 def _smaller(poly: Polynomial, judge: _Judge) -> Smaller | None:
     """Find how few of the terms do nearly the same."""
-    if poly.n_terms < MANY_TERMS or poly.deviations is None:
-        return None
     least = judge.r2(poly) - LOST
     for count in BUDGETS:
         if 2 * count > poly.n_terms:

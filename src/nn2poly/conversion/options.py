@@ -137,8 +137,7 @@ class Options:
         With data and bounds: ``"curve"`` lets every number enter through an increasing curve of
         its own, a small table of points that is fitted together with the formula. Or columns that
         enter as ``"curve"``, ``"log"``, ``"log1p"`` or ``"rank"`` (among the sample's quantiles),
-        by name; or ``"auto"`` to choose between the last three for each column where that helps
-        on rows left out. The outputs alone are fitted then, not the layers.
+        by name. The outputs alone are fitted then, not the layers.
     missing
         What becomes of rows with a missing value that no imputer of the model fills in:
         ``"refuse"`` raises an error that names them, ``"skip"`` leaves them out.

@@ -16,7 +16,14 @@ from nn2poly.conversion.bound_trials import POWERS
 from nn2poly.conversion.detection import Detected, declared_columns, detect_columns
 from nn2poly.conversion.far_bounds import widened
 from nn2poly.conversion.fit_rows import FitRows, gather_rows
-from nn2poly.conversion.folds import MAX_FIT_ROWS, MIN_ROWS_TO_HOLD_OUT, Sample
+from nn2poly.conversion.folds import (
+    MAX_FIT_ROWS,
+    MIN_ROWS_TO_HOLD_OUT,
+    LocalSample,
+    Rows,
+    Sample,
+    chunks,
+)
 from nn2poly.conversion.input_bounds import bounded as bounded_inputs
 from nn2poly.conversion.input_bounds import flags_held, named_bounds
 from nn2poly.conversion.polynomial_network import PolynomialNetwork
@@ -29,6 +36,7 @@ from nn2poly.inputs.functions import Curve
 from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model
 from nn2poly.outputs import Outputs
+from nn2poly.sampling import evenly
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,7 @@ class Problem:
     bounds
         Of some columns, by name: what the user gave instead of what the sample tells.
     transforms
-        Which of them enter through a function, or that this is to be chosen.
+        Which of them enter through a function.
     powers
         Those of numbers that bounds are tried with.
     rest_of
@@ -80,6 +88,29 @@ class Problem:
         for name in ("fit_rows", "fit_truth", "held_inputs"):
             vars(bent)[name] = getattr(self, name)
         return bent
+
+    def of_few(self, most: int) -> Problem:
+        """Give the problem with few of its rows to fit and none for the card: for a quick look."""
+        rows, summary = self.fit_rows, self.summary
+        if len(rows) > most:
+            rows = rows.some(evenly(len(rows), most))
+        held_out = self.sample.held_out
+        kept = Rows(lambda: chunks(rows.X, rows.weights), held_out, 0, lambda _, i: rows.number[i])
+        few = replace(
+            self,
+            sample=LocalSample(kept),
+            summary=replace(
+                summary,
+                held_out=np.empty((0, self.network.n_features)),
+                held_out_numbers=np.empty(0, dtype=np.intp),
+                held_out_weights=np.empty(0),
+                held_out_units=np.empty(0),
+            ),
+        )
+        # The inputs are those that all rows chose.
+        for name in ("held_inputs", "inputs"):
+            vars(few)[name] = getattr(self, name)
+        return few
 
     def left_by(self, pnet: PolynomialNetwork) -> Problem:
         """Give what a polynomial network leaves of the outputs as a problem of its own."""
@@ -120,7 +151,7 @@ class Problem:
         inputs = named_bounds(inputs, self.bounds)
         if self.transforms is None:
             return inputs
-        return transformed(inputs, rows, truth, self.summary.seen_low, self.transforms)
+        return transformed(inputs, rows, self.summary.seen_low, self.transforms)
 
     @cached_property
     def folded_inputs(self) -> Inputs:

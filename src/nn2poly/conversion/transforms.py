@@ -1,13 +1,12 @@
 """Readable transforms: columns that enter a formula as a logarithm or as a rank.
 
-A long tail takes many powers of a number and few of its logarithm. Which columns enter how is said
-by the user, or chosen column by column, by what a small regression of the network's outputs does
-on rows that are kept for choices.
+A long tail takes many powers of a number and few of its logarithm. The user says which columns
+enter how.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp, floor, log10
 from typing import Any
@@ -16,12 +15,11 @@ import numpy as np
 
 from nn2poly.arguments import listed
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.bound_trials import start_trial
 from nn2poly.conversion.fit_rows import FitRows
-from nn2poly.conversion.input_bounds import FEW_VALUES, column_bounds, trial_rows
+from nn2poly.conversion.input_bounds import column_bounds
 from nn2poly.errors import InvalidInputError
 from nn2poly.formula.term_names import parse_term
-from nn2poly.inputs import Column, Inputs
+from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Curve, Function, Identity, Log, Log1p, Rank
 
 KINDS = (Log.kind, Log1p.kind, Rank.kind, Curve.kind)
@@ -33,28 +31,24 @@ BEYOND = 0.005
 # Times that the count of frequent values is lowered to a share of a sum that falls with it: each
 # time the excess is divided by 16 or more, but where few values are left.
 CAPPINGS = 10
-# A transform must lower the error on the rows kept for choices so much. With .01, California
-# (seeds 0 and 1) gains .002 at order 2 and loses .001 with 100 terms; what gains less than this is
-# not worth a formula that is harder to read.
-GAIN = 0.05
 
 
 @dataclass(frozen=True)
 class Transforms:
-    """What was asked for: a kind for each column, None to choose; or curves for all numbers."""
+    """What was asked for: a kind for each column, or curves for all numbers."""
 
-    kinds: Mapping[str, str] | None
+    kinds: Mapping[str, str]
     all_curves: bool = False
 
     @property
     def has_curves(self) -> bool:
         """Tell whether curves were asked for."""
-        return self.all_curves or Curve.kind in (self.kinds or {}).values()
+        return self.all_curves or Curve.kind in self.kinds.values()
 
     def bends(self, name: str, function: Function) -> bool:
         """Tell whether a column is to enter through a curve; a model's own functions stay."""
         plain = isinstance(function, Identity)
-        return (self.all_curves and plain) or (self.kinds or {}).get(name) == Curve.kind
+        return (self.all_curves and plain) or self.kinds.get(name) == Curve.kind
 
 
 def check_transforms(given: Any) -> Transforms | None:
@@ -67,8 +61,6 @@ def check_transforms(given: Any) -> Transforms | None:
     """
     if given is None:
         return None
-    if isinstance(given, str) and given == "auto":
-        return Transforms(None)
     if isinstance(given, str) and given == Curve.kind:
         return Transforms({}, all_curves=True)
     if not isinstance(given, Mapping):
@@ -92,24 +84,20 @@ def check_transformable(asked: Transforms | None, *, bounded: bool, refit: bool 
     )
 
 
-def transformed(
-    inputs: Inputs, rows: FitRows, truth: FloatArray, low: FloatArray, asked: Transforms
-) -> Inputs:
+def transformed(inputs: Inputs, rows: FitRows, low: FloatArray, asked: Transforms) -> Inputs:
     """Let columns enter through functions.
 
     Parameters
     ----------
     inputs
         With their bounds.
-    rows, truth
-        Rows to fit, and the network's outputs (n, k) on them.
+    rows
+        Rows to fit.
     low
         Array (p,): the smallest values of all rows.
     asked
         What was asked for.
     """
-    if asked.kinds is None:
-        return _chosen(inputs, rows, truth)
     for name, kind in asked.kinds.items():
         number, place = _column(inputs, name)
         if kind == Curve.kind:
@@ -119,36 +107,6 @@ def transformed(
         _check_values(x, float(low[place]), name, kind)
         inputs = _with(inputs, number, _function(kind, x, rows.weights, held))
     return inputs
-
-
-def _chosen(inputs: Inputs, rows: FitRows, truth: FloatArray) -> Inputs:
-    """Choose, column by column, the function that helps most on the rows kept for choices."""
-    places = trial_rows(rows)
-    if places is None:
-        return inputs
-    some, outputs = rows.some(places), truth[places]
-    best = start_trial(inputs, some, outputs).error
-    for number, (column, (place, *_)) in enumerate(zip(inputs.columns, inputs.places, strict=True)):
-        found = _candidates(column, rows.X[:, place], rows.weights)
-        tried = [_with(inputs, number, function) for function in found]
-        errors = [start_trial(candidate, some, outputs).error for candidate in tried]
-        if tried and min(errors) < (1.0 - GAIN) * best:
-            best = min(errors)
-            inputs = tried[int(np.argmin(errors))]
-    return inputs
-
-
-def _candidates(column: Column, x: FloatArray, weights: FloatArray) -> Iterator[Function]:
-    """List the functions that one column may enter through."""
-    held = column.coordinates[0].function
-    if column.kind != "number" or not held.is_bounded or len(np.unique(x)) <= FEW_VALUES:
-        return
-    low = float(x.min())
-    if low > 0:
-        yield _function(Log.kind, x, weights, held)
-    elif low == 0:
-        yield _function(Log1p.kind, x, weights, held)
-    yield _function(Rank.kind, x, weights, held)
 
 
 def _with(inputs: Inputs, number: int, function: Function) -> Inputs:
@@ -262,7 +220,7 @@ def _unknown(found: str) -> InvalidInputError:
     return InvalidInputError(
         "The transforms are not understood.",
         where="transforms",
-        expected=f'None, "auto", "curve", or columns with one of {", ".join(KINDS)}',
+        expected=f'None, "curve", or columns with one of {", ".join(KINDS)}',
         found=found,
         remedy='write transforms={"income": "log"}',
     )
