@@ -219,7 +219,8 @@ def study(sizes: tuple[int, ...], repetitions: int, first: int = 0) -> Table:
 
 def inputs_study(repetitions: int, first: int = OTHER_SEED) -> Table:
     """Simulate cards of other inputs, and of other orders, each told in how many of 100."""
-    claims = [(300, 3, "independent"), (300, "auto", "independent")]
+    claims: list[tuple[int, int | str, str]] = [(300, 3, "independent")]
+    claims.append((300, "auto", "independent"))
     claims += [(n, 2, kind) for kind in list(KINDS)[1:] for n in (300, 1_000)]
     rows = []
     for n, order, kind in claims:
