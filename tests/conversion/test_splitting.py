@@ -85,6 +85,12 @@ def test_splits_are_at_round_numbers_and_say_what_they_ask(pieces):
     assert "9.5" in rules
 
 
+def test_small_tables_are_split_where_that_helps(network):
+    """160 rows are fitted; one polynomial has an R² of .32."""
+    found = n2p.convert(network, 2, data=rush_hours(200), regions=8)
+    assert r2(network, found, inside(rush_hours(2000, seed=1), found)) > 0.9
+
+
 def test_a_split_by_levels_names_them(network):
     # Quadratics have products of the weather with the temperature, and need no such split.
     straight = n2p.convert(network, 1, data=rush_hours(4000), regions=8)
@@ -212,6 +218,19 @@ def test_outputs_that_are_noise_are_not_split(regions):
     assert isinstance(n2p.convert(noise, 2, data=X, regions=regions), n2p.Polynomial)
 
 
+def test_where_nothing_is_split_the_formula_is_that_of_one_region():
+    """Its bounds as well, which one polynomial of order 2 chooses by itself."""
+
+    def line_and_noise(rows):
+        return rows @ np.array([1.0, 2.0, 3.0]) + np.sin(1e6 * rows.sum(axis=1))
+
+    X = np.random.default_rng(4).standard_t(2, size=(300, 3))
+    one, asked = (n2p.convert(line_and_noise, 2, data=X, regions=k) for k in (1, 4))
+    assert isinstance(asked, n2p.Polynomial)
+    assert asked.inputs.bounds() == one.inputs.bounds()
+    np.testing.assert_array_equal(asked.coefficients, one.coefficients)
+
+
 def test_auto_ends_where_the_target_is_reached(network):
     X = rush_hours(4000)
     few = n2p.convert(network, 2, data=X, regions="auto", target_r2=0.75)
@@ -229,7 +248,7 @@ def test_small_tables_lose_nothing_by_more_regions(n):
     formulas = [n2p.convert(network, 2, data=X, regions=k) for k in (1, 4, 16)]
     new = inside(new, formulas[0])
     found = [r2(network, formula, new) for formula in formulas]
-    assert np.all(np.diff(found) > -0.002), found
+    assert np.all(np.diff(found) > -0.003), found
 
 
 @pytest.mark.study

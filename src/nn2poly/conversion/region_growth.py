@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import sqrt
 
 import numpy as np
 
@@ -25,10 +24,6 @@ TRIES = 3
 LEAST, LEAST_PER_FEATURE = 25, 1.0
 # A split must lower the error of its node on rows left out by so much of it, and of the variance.
 GAIN, ROUNDING = 0.01, 1e-7
-# And on rows of the sample by so many standard errors of what it takes away row by row.
-CHANCE = 1.0
-# Up to so many rows every fold is left out in turn, else the first alone.
-ALL_FOLDS_ROWS = 2_000
 # A stronger ridge is taken that costs at most so much more on the rows left out, which are few:
 # bike and California of order 2 and 3 in 64 regions (seed 0) gain .001 to .03 by it.
 SLACK = 0.02
@@ -57,10 +52,10 @@ class Pool:
     unit: FloatArray
 
     @cached_property
-    def judged(self) -> list[int]:
-        """The folds that are left out in turn."""
-        folds: list[int] = np.unique(self.rows.fold).tolist()
-        return folds if self.n_real <= ALL_FOLDS_ROWS else folds[:1]
+    def folds(self) -> list[int]:
+        """The folds, of which each is left out in turn."""
+        found: list[int] = np.unique(self.rows.fold).tolist()
+        return found
 
     @cached_property
     def design(self) -> FloatArray:
@@ -74,9 +69,9 @@ class Pool:
     def sums(self, places: IntArray) -> Sums:
         """Sum over the rows of a node."""
         fold, is_real = self.rows.fold[places], self._is_real[places]
-        held = [self._moments(places[(fold == k) & is_real]) for k in self.judged]
-        asked = [self._moments(places[(fold == k) & ~is_real]) for k in self.judged]
-        return Sums(held, asked, self._moments(places[~np.isin(fold, self.judged)]))
+        held = [self._moments(places[(fold == k) & is_real]) for k in self.folds]
+        asked = [self._moments(places[(fold == k) & ~is_real]) for k in self.folds]
+        return Sums(held, asked)
 
     def _moments(self, places: IntArray) -> Moments:
         weights = self.rows.weights[places]
@@ -93,31 +88,24 @@ class Sums:
     Parameters
     ----------
     held, asked
-        For each fold that is left out: rows of the sample, and rows asked for.
-    rest
-        All other rows.
+        For each fold: rows of the sample, and rows that the network was asked for.
     """
 
     held: list[Moments]
     asked: list[Moments]
-    rest: Moments
 
     def __sub__(self, other: Sums) -> Sums:
         held = [a - b for a, b in zip(self.held, other.held, strict=True)]
         asked = [a - b for a, b in zip(self.asked, other.asked, strict=True)]
-        return Sums(held, asked, self.rest - other.rest)
+        return Sums(held, asked)
 
-    def without(self, number: int) -> Moments:
-        """Leave one fold out."""
-        total = self.rest
-        for place in range(len(self.held)):
+    def without(self, number: int | None = None) -> Moments:
+        """Leave one fold out, or nothing."""
+        total = self.held[0].scaled(0.0)
+        for place, (held, asked) in enumerate(zip(self.held, self.asked, strict=True)):
             if place != number:
-                total = total + self.held[place] + self.asked[place]
+                total = total + held + asked
         return total
-
-    def whole(self) -> Moments:
-        """Leave nothing out."""
-        return self.without(-1)
 
     def error(self, fits: Sequence[FloatArray], unit: FloatArray, *, asked: bool = True) -> float:
         """Sum the squared errors of fits on the folds that they leave out."""
@@ -230,7 +218,7 @@ class Growth:
 
         def fitted(node: Node, start: FloatArray) -> list[FloatArray]:
             if node.strength is not None and not node.is_inherited:
-                start = node.sums.whole().ridge(node.strength * self.penalty, start)
+                start = node.sums.without().ridge(node.strength * self.penalty, start)
             if not node.is_split or node.split is None:
                 return [start]
             return [change for child in node.split[1:] for change in fitted(child, start)]
@@ -244,52 +232,22 @@ class Growth:
             return
         best = min(tried, key=lambda split: split[1].error + split[2].error)
         error = best[1].error + best[2].error
-        if error < (1.0 - GAIN) * node.error - ROUNDING * self.total and self._helps(node, best):
+        if error < (1.0 - GAIN) * node.error - ROUNDING * self.total:
             node.split = best
 
-    def _helps(self, node: Node, split: tuple[Cut, Node, Node]) -> bool:
-        """Tell whether rows of the sample gain too, and more than by chance."""
-        gains = np.concatenate([self._gains(node, child) for child in split[1:]])
-        error = gains.std() * sqrt(len(gains))
-        return bool(gains.sum() > CHANCE * self._scarcity(split) * error)
-
-    def _gains(self, node: Node, child: Node) -> FloatArray:
-        """Give what a child takes away of the squared error of each row left out, in units."""
-        pool = self.pool
-        real = child.places[child.places < pool.n_real]
-        out = [np.zeros(0)]
-        for fold, before, after in zip(pool.judged, node.fits, child.fits, strict=True):
-            rows = real[pool.rows.fold[real] == fold]
-            weights = pool.rows.weights[rows, None] / pool.unit**2
-            left = (pool.residual[rows] - pool.design[rows] @ c for c in (before, after))
-            was, now = ((weights * part**2).sum(axis=1) for part in left)
-            out.append(was - now)
-        return np.concatenate(out)
-
-    def _scarcity(self, split: tuple[Cut, Node, Node]) -> float:
-        """Give the terms for each row of the smaller region of a small table, 1 at least.
-
-        Where they are many, what is fitted is mostly what the network says of other rows.
-        """
-        if self.pool.n_real > ALL_FOLDS_ROWS:
-            return 1.0
-        rows = min(int((child.places < self.pool.n_real).sum()) for child in split[1:])
-        return max(1.0, len(self.penalty) / max(1, rows))
-
     def _cuts(self, node: Node) -> list[Cut]:
-        """Search on the rows of the sample that are not left out."""
+        """Search on the rows of the sample."""
         pool = self.pool
         real = node.places[node.places < pool.n_real]
         if len(real) < 2 * self.least:
             return []
-        search = real[pool.rows.fold[real] != pool.judged[0]] if len(pool.judged) == 1 else real
-        X = pool.rows.X[search]
-        left = pool.residual[search] - pool.design[search] @ node.fits[0]
+        X = pool.rows.X[real]
+        left = pool.residual[real] - pool.design[real] @ node.fits[0]
         inputs = pool.regression.inputs
-        z, weights = _unit_size(inputs.to_working(X)), pool.rows.weights[search]
+        z, weights = _unit_size(inputs.to_working(X)), pool.rows.weights[real]
         rows = SearchRows(X, z, weights, left / pool.unit)
         if len(self.penalty) <= SEARCH_TERMS:
-            rows = replace(rows, terms=pool.design[search], shrinkage=self.penalty)
+            rows = replace(rows, terms=pool.design[real], shrinkage=self.penalty)
         return find_cuts(rows, inputs, self.least)
 
     def _divided(self, node: Node, cut: Cut) -> tuple[Cut, Node, Node]:

@@ -28,10 +28,9 @@ from nn2poly.conversion.folds import Rows
 from nn2poly.conversion.gradients import Scales, best_of, steps
 from nn2poly.conversion.near_rows import near_rows
 from nn2poly.conversion.problem import Problem
-from nn2poly.conversion.region_growth import ALL_FOLDS_ROWS, Growth, Pool
+from nn2poly.conversion.region_growth import Growth, Pool
 from nn2poly.conversion.regression import Regression
 from nn2poly.conversion.strengths import shrinkage
-from nn2poly.conversion.stretched_rows import most_that_hold
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
@@ -165,8 +164,6 @@ def grow_regions(
     """
     grown = grow_tree(poly, problem, most, target_r2=target_r2)
     count = grown.most if target_r2 is None else _enough(grown.growth.errors)
-    if count > 1 and grown.growth.pool.n_real <= ALL_FOLDS_ROWS:
-        count = most_that_hold(problem, grown.outputs, count)
     return grown.regions(count)
 
 
@@ -222,14 +219,6 @@ class GrownTree:
     def most(self) -> int:
         """The most regions that it has."""
         return len(self.growth.divided) + 1
-
-    def outputs(self, count: int, X: FloatArray) -> FloatArray:
-        """Compute the outputs (n, k) of the formula of so many regions on rows (n, p)."""
-        found, out = self.regions(count), np.empty((len(X), len(self.growth.pool.unit)))
-        where = region_of(found.tree, self.poly.inputs, X)
-        for number, poly in enumerate(found.polynomials):
-            out[where == number] = _values(poly, X[where == number])
-        return out
 
     def regions(self, count: int | None = None) -> Regions:
         """Fit the leaves of the tree as it was with ``count`` regions, or with all."""
@@ -295,9 +284,8 @@ def _pool(part: Regression, poly: Polynomial, problem: Problem, rows: FitRows) -
 
 def _asked(rows: FitRows, inputs: Inputs) -> Iterator[FitRows]:
     """List rows that the network is asked for."""
-    if len(rows) > ALL_FOLDS_ROWS:
-        count = min(NEAR_ROWS - len(rows), NEAR_TIMES * len(rows))
-        yield near_rows(rows, count, inputs, weight=NEAR_WEIGHT)
+    count = min(NEAR_ROWS - len(rows), NEAR_TIMES * len(rows))
+    yield near_rows(rows, count, inputs, weight=NEAR_WEIGHT)
     count = min(ENOUGH_ROWS - len(rows), TIMES * len(rows))
     if count > 0:
         yield mixed_rows(rows, count, inputs)
