@@ -181,3 +181,21 @@ def test_rare_flags_that_never_met_by_chance_keep_their_product(make_network):
     names = ["x", "a", "b"]
     poly = n2p.convert(make_network(5, (3, 6, 1)).named(names), 2, data=X)
     assert "a · b" in poly.term_names()
+
+
+@pytest.mark.filterwarnings("ignore::nn2poly.errors.OutsideRangeWarning")
+def test_rows_with_shuffled_columns_weigh_as_much_as_costs_others_little(monkeypatch, make_network):
+    rng = np.random.default_rng(4)
+    network = make_network(4, (4, 30, 20, 1), "tanh", spread=2.0)
+    # Columns that go together: shuffled ones are far from all rows.
+    X, new = rng.normal(size=(2, 3_000, 1)) + 0.3 * rng.normal(size=(2, 3_000, 4))
+    shuffled = rng.permuted(new, axis=0)
+    chosen = n2p.convert(network, 3, data=X)
+    monkeypatch.setattr(term_fit, "SHUFFLED_TIMES", (0.5,))
+    least = n2p.convert(network, 3, data=X)
+    rows, mixed = (
+        [mean_r2(network.predict(Z)[:, None], poly.predict(Z)[:, None]) for poly in (chosen, least)]
+        for Z in (new, shuffled)
+    )
+    assert rows[0] > rows[1] - 0.004
+    assert mixed[0] > mixed[1]
