@@ -28,8 +28,8 @@ SHARE, SHORTLIST = 0.15, 6
 AHEAD = 8
 # The search ends when the set has grown to so many times the best one, and a few terms more.
 PATIENCE, FEW = 1.5, 10
-# Ridge relative to orthonormal terms (1e-6 and 1e-4 do the same), and what each further degree is
-# shrunk more.
+# Ridge while searching, relative to orthonormal terms (1e-6 and 1e-4 do the same), and what each
+# further degree is shrunk more.
 STRENGTH, PER_DEGREE = 1e-5, 2.0
 # A column whose new part is below this share of it says nothing new.
 NOTHING_NEW = 1e-6

@@ -21,7 +21,7 @@ from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.conversion.asked_rows import edge_rows, mixed_rows, shuffled_rows, weighed_down
 from nn2poly.conversion.basis import Basis, orthonormal_basis
 from nn2poly.conversion.fit_rows import FitRows, stacked
-from nn2poly.conversion.growth import PATIENCE, STRENGTH, Grid, Part, grow, penalty
+from nn2poly.conversion.growth import PATIENCE, Grid, Part, grow, penalty
 from nn2poly.conversion.identify import complete_factors
 from nn2poly.conversion.problem import Problem
 from nn2poly.conversion.regression import Regression, shifted
@@ -43,6 +43,8 @@ ROWS_PER_TERM, TIMES = 40, 3
 # Rows with one number at a bound, of the sample: without them 300 and 1,000 terms on California
 # (seeds 11 and 10) had an R² of .94 and .95 for .97 and .98.
 EDGE_SHARE = 0.25
+# Strengths of the last ridge that are tried, relative to orthonormal terms.
+STRENGTHS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 # Plain powers may predict otherwise than the basis by so much of an output's deviation.
 EXACT = 1e-6
 # Units in the last place of the largest output that sums of some dozen terms lose.
@@ -226,15 +228,22 @@ class Budget:
         return Part(values, root, self._around(side) / self.unit * root[:, None])
 
     def fits(self, found: Sequence[Term], sizes: Iterable[int]) -> list[FloatArray]:
-        """Fit the first so many of some terms to all rows, with the strength of the search.
+        """Fit the first so many of some terms, each with the strength that does best on rows kept.
 
         Gives coefficients (size, k) in the basis, in the order of the terms.
         """
         terms, places = listed(found, self.inputs.n_features)
         regression = Regression(self.inputs, self.basis, terms)
-        one, other = (regression.moments(s.rows, self._around(s)).at(places) for s in self.sides)
-        strengths = STRENGTH * penalty(np.array([len(term) for term in found]))
-        return [shifted((one + other).ridge(strengths[:size]), self.level) for size in sizes]
+        sums = [regression.moments(s.rows, self._around(s)).at(places) for s in self.sides]
+        fitted, kept, whole = *sums, sums[0] + sums[1]
+        strengths = penalty(np.array([len(term) for term in found]))
+        out = []
+        for size in sizes:
+            here = strengths[:size]
+            errors = [kept.error(fitted.ridge(s * here), self.unit**2) for s in STRENGTHS]
+            values = whole.ridge(STRENGTHS[int(np.argmin(errors))] * here)
+            out.append(shifted(values, self.level))
+        return out
 
     def _around(self, side: Answered) -> FloatArray:
         """Give outputs (n, k) as they are fitted."""
