@@ -82,7 +82,7 @@ def binned(encode="onehot"):
 OPTIONS = {
     "one region": {},
     "regions": {"regions": 3},
-    "logarithms": {"transforms": "auto"},
+    "logarithms": {"transforms": {"income": "log1p"}},
     "bins": {},
     "bins, regions": {"regions": 3},
 }
