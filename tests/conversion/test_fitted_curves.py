@@ -206,6 +206,16 @@ def test_each_region_is_closer_in_curves():
     assert left[1] < 0.5 * left[0]
 
 
+def test_columns_with_curves_and_long_tails_are_split_too():
+    def two(X):
+        left, right = np.tanh(2.0 * X[:, 0]) * X[:, 1], 1.0 - np.exp(-(X[:, 1] ** 2)) * X[:, 0]
+        return np.where(X[:, 2] > 0.5, left, right)
+
+    X = np.exp(np.random.default_rng(1).normal(size=(2, 6000, 3))[1, :3000]) - 1.0
+    found = n2p.convert(two, 2, data=X, regions=8, transforms="curve")
+    assert len(found.regions) == 8
+
+
 def test_a_frontier_tries_curves_and_picks_them():
     options = n2p.frontier(
         bent, rows(), orders=(1, 2), regions=(1, 2), max_terms=(), transforms="curve"
