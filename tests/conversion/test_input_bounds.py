@@ -196,8 +196,7 @@ def test_the_rows_of_the_trials_are_spread_over_a_table_in_calendar_order(networ
     [
         ({"max_order": 2}, [(2,)]),
         ({"max_order": 3}, [(2, 3, 4)]),
-        # Nothing is split here: the formula is that of one region.
-        ({"max_order": 2, "regions": 2}, [(2, 3, 4), (2,)]),
+        ({"max_order": 2, "regions": 2}, [(2, 3, 4)]),
         ({"max_order": 2, "max_terms": 20}, [(2, 3, 4)]),
     ],
 )
