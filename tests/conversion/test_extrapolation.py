@@ -101,3 +101,9 @@ def test_with_data_an_almost_polynomial_network_is_never_behind_taylor(make_netw
     with pytest.warns(n2p.errors.OutsideRangeWarning):
         errors = [np.mean((truth - poly.predict(new)) ** 2) for poly in (fitted, taylor)]
     assert errors[0] <= errors[1]
+
+
+def test_a_print_does_not_say_that_wider_bounds_are_the_range_of_the_sample():
+    poly = n2p.convert(lambda X: X[:, 0] + 0.5 * np.tanh(0.3 * X[:, 1]), 1, data=draw(0, 500, 2))
+    assert "within the sample's range" not in repr(poly)
+    assert "some beyond the sample's range: see .inputs.bounds()" in repr(poly)

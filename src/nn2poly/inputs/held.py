@@ -71,10 +71,15 @@ def held_text(inputs: Inputs) -> str:
     "income held within 0 … 50, other numbers within the sample's range"
     >>> held_text(Inputs((age,))), held_text(Inputs((Column("age"),)))
     ("numbers are held within the sample's range", '')
+    >>> wide = Column("age", coordinates=(z,), ranges=((10.0, 40.0),))
+    >>> held_text(Inputs((wide,)))
+    "numbers are held at bounds, some beyond the sample's range: see .inputs.bounds()"
     """
     if not inputs.are_bounded:
         return ""
-    cut = held_features(inputs)
+    cut, wider = held_features(inputs), bool((inputs.with_bounds & ~inputs.held_outside).any())
+    if not cut and wider:
+        return "numbers are held at bounds, some beyond the sample's range: see .inputs.bounds()"
     if not cut:
         return "numbers are held within the sample's range"
     functions = {j: inputs.coordinates[j].function for j in cut[:NAMED]}
@@ -82,7 +87,9 @@ def held_text(inputs: Inputs) -> str:
     if (more := len(cut) - NAMED) > 0:
         parts.append(f"{plural(more, 'more column')} at their bounds")
     if inputs.with_bounds.sum() > len(cut):
-        parts.append("other numbers within the sample's range")
+        parts.append(
+            "other numbers " + ("at wider bounds" if wider else "within the sample's range")
+        )
     return ", ".join(parts)
 
 
