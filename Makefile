@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # What is quick of the core, without the readers of large frameworks: the loop while you work.
-CORE := $(addprefix tests/,algebra inputs formula conversion assess explain export) \
+CORE := $(addprefix tests/,algebra inputs formula rows factored fit assess explain export) \
 	$(addprefix tests/network/test_,network.py activations.py readers.py sklearn_pipelines.py)
 
 .PHONY: demo test studies test-quick test-lowest fuzz lint format docs bench clean

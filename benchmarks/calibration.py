@@ -25,9 +25,9 @@ import nn2poly as n2p
 from harness import medians, peak_megabytes
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.calibrated import calibrate
-from nn2poly.conversion.reading import read_sample
-from nn2poly.conversion.summary import summarise
+from nn2poly.factored.calibrated import calibrate
+from nn2poly.rows.reading import read_sample
+from nn2poly.rows.summary import summarise
 from nn2poly.tables import Table
 from studies import (
     ACTIVATIONS,

@@ -1,6 +1,6 @@
 """The calibration study: networks that nobody constrained, their rival, and Covertype.
 
-Shared by ``benchmarks/calibration.py`` and ``tests/conversion/test_calibration_study.py``, so
+Shared by ``benchmarks/calibration.py`` and ``tests/factored/test_calibration_study.py``, so
 that both speak of the same networks, rows and rival.
 """
 

@@ -72,7 +72,7 @@ def test_predictions_and_cards_of_loaders_and_datasets(name):
 def test_a_shuffling_loader_is_gathered_or_refused(monkeypatch):
     loader = DataLoader(TensorDataset(X, LABELS), batch_size=64, shuffle=True)
     assert n2p.convert(NET, 2, data=loader).card.held_out
-    monkeypatch.setattr("nn2poly.conversion.reading.GATHERED_NUMBERS", 100)
+    monkeypatch.setattr("nn2poly.rows.reading.GATHERED_NUMBERS", 100)
     with pytest.raises(InvalidInputError, match="shuffles") as caught:
         n2p.convert(NET, 2, data=loader)
     assert "shuffle=False" in caught.value.remedy

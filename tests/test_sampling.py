@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
-from nn2poly.conversion.reading import read_sample
-from nn2poly.conversion.summary import summarise
 from nn2poly.errors import InvalidInputError
+from nn2poly.rows.reading import read_sample
+from nn2poly.rows.summary import summarise
 from nn2poly.sampling import evenly, group_keys, hashed, highest_number, ranked, row_keys
 
 

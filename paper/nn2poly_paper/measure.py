@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.convert import polynomial_network
-from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import NoSeriesError, RadiusWarning
+from nn2poly.factored.polynomial_network import PolynomialNetwork
+from nn2poly.fit.convert import polynomial_network
 from nn2poly.network.network import Network
 from nn2poly_paper.data import DataSet
 from nn2poly_paper.store import Row

@@ -20,7 +20,7 @@ import numpy as np
 
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.partitions import Partition, multiset_partitions
-from nn2poly.conversion.convert import convert
+from nn2poly.fit.convert import convert
 from nn2poly.network.network import Layer, Network
 from nn2poly.plots.layout import panels
 from nn2poly.plots.style import styled

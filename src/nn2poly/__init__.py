@@ -21,12 +21,12 @@ from nn2poly.network.readers import read_network, register_reader
 
 if TYPE_CHECKING:
     from nn2poly import explain, export, plots
-    from nn2poly.conversion.convert import convert, polynomial_network
-    from nn2poly.conversion.frontier import frontier
-    from nn2poly.conversion.many import convert_many
-    from nn2poly.conversion.polynomial_network import PolynomialNetwork
-    from nn2poly.conversion.sparsity import sparse_path
     from nn2poly.estimators import PolynomialClassifier, PolynomialRegressor
+    from nn2poly.factored.polynomial_network import PolynomialNetwork
+    from nn2poly.fit.convert import convert, polynomial_network
+    from nn2poly.fit.frontier import frontier
+    from nn2poly.fit.many import convert_many
+    from nn2poly.fit.sparsity import sparse_path
     from nn2poly.reporting import report
 
 __version__ = "0.2.0.dev0"
@@ -60,12 +60,12 @@ __all__ = [
 # asked for: importing the package stays quick.
 _LATER = {
     **dict.fromkeys(("PolynomialClassifier", "PolynomialRegressor"), "nn2poly.estimators"),
-    "PolynomialNetwork": "nn2poly.conversion.polynomial_network",
-    **dict.fromkeys(("convert", "polynomial_network"), "nn2poly.conversion.convert"),
-    "convert_many": "nn2poly.conversion.many",
-    "frontier": "nn2poly.conversion.frontier",
+    "PolynomialNetwork": "nn2poly.factored.polynomial_network",
+    **dict.fromkeys(("convert", "polynomial_network"), "nn2poly.fit.convert"),
+    "convert_many": "nn2poly.fit.many",
+    "frontier": "nn2poly.fit.frontier",
     "report": "nn2poly.reporting",
-    "sparse_path": "nn2poly.conversion.sparsity",
+    "sparse_path": "nn2poly.fit.sparsity",
 }
 
 

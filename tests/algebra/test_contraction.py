@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from nn2poly.algebra import contraction
 from nn2poly.algebra.contraction import Products, Share
 from nn2poly.algebra.monomials import count_degree
-from nn2poly.conversion.engine import expand_layers, term_blocks
-from nn2poly.conversion.expansions import expand_taylor
+from nn2poly.factored.engine import expand_layers, term_blocks
+from nn2poly.factored.expansions import expand_taylor
 
 ANALYTIC = ("tanh", "sigmoid", "softplus", "gelu", "silu", "sin", "exp")
 

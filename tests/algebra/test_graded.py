@@ -12,7 +12,7 @@ from nn2poly.algebra.blocks import BlockProduct
 from nn2poly.algebra.graded import combine, compose
 from nn2poly.algebra.monomials import count_degree
 from nn2poly.algebra.rays import ray_powers
-from nn2poly.conversion.expansions import recenter
+from nn2poly.factored.expansions import recenter
 
 shapes = st.fixed_dictionaries(
     {

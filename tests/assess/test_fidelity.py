@@ -18,10 +18,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
 import nn2poly as n2p
-from nn2poly.conversion import summary
-from nn2poly.conversion.reading import read_sample
 from nn2poly.errors import InvalidInputError, RadiusWarning
 from nn2poly.formula.polynomial import Polynomial
+from nn2poly.rows import summary
+from nn2poly.rows.reading import read_sample
 from nn2poly.score_texts import agreement_text
 
 

@@ -16,8 +16,8 @@ import pytest
 from keras import layers, ops
 from keras.src.backend.common.global_state import set_global_attribute
 
-from nn2poly.conversion.convert import convert
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
+from nn2poly.fit.convert import convert
 from nn2poly.links import probabilities
 from nn2poly.network.network import Layer, Network
 from nn2poly.network.readers.keras import dense_layers, read, read_file

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from matplotlib.text import Text
 
-from nn2poly.conversion.option_search import Point, unbeaten
+from nn2poly.fit.option_search import Point, unbeaten
 from nn2poly.plots.frontiers import frontier
 
 # Order, budget, regions, coefficients and R² of all that a frontier of bike sharing tries.

@@ -19,8 +19,8 @@ import torch
 from torch import nn
 
 from nn2poly.assess.fidelity import fidelity
-from nn2poly.conversion.convert import convert
 from nn2poly.errors import InvalidInputError, UnsupportedModelError
+from nn2poly.fit.convert import convert
 from nn2poly.network.readers import read_network
 from nn2poly.training import KerasConstraint, TorchConstraint
 

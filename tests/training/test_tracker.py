@@ -16,8 +16,8 @@ import pytest
 import torch
 from torch import nn
 
-from nn2poly.conversion.convert import convert
 from nn2poly.errors import InvalidInputError, InvalidNetworkError, NoSeriesError, RadiusWarning
+from nn2poly.fit.convert import convert
 from nn2poly.network.readers import read_network
 from nn2poly.training import KerasConstraint, PolynomialTracker, TorchConstraint
 

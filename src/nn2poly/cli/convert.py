@@ -37,10 +37,10 @@ from nn2poly.cli.polynomials import (
 )
 from nn2poly.cli.tablefiles import named, read_table, take_groups
 from nn2poly.cli.targets import check_target
-from nn2poly.conversion.convert import converted
-from nn2poly.conversion.options import METHODS, Options
-from nn2poly.conversion.transforms import KINDS
 from nn2poly.errors import InvalidInputError
+from nn2poly.fit.convert import converted
+from nn2poly.fit.options import METHODS, Options
+from nn2poly.fit.transforms import KINDS
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network

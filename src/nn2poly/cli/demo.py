@@ -17,8 +17,8 @@ from nn2poly.cli.console import progress
 from nn2poly.cli.options import Force
 from nn2poly.cli.plot import save_figure
 from nn2poly.cli.polynomials import top_terms
-from nn2poly.conversion.convert import convert
 from nn2poly.errors import InvalidInputError, StorageError
+from nn2poly.fit.convert import convert
 from nn2poly.tables import Table
 
 if TYPE_CHECKING:

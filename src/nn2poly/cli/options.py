@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from nn2poly.cli.wording import FLAGS, as_flags
-from nn2poly.conversion.options import summary
+from nn2poly.fit.options import summary
 
 READING = "Reading the data"
 

@@ -26,9 +26,9 @@ from nn2poly.cli.options import (
 )
 from nn2poly.cli.polynomials import load_inputs, load_polynomial
 from nn2poly.cli.targets import check_target
-from nn2poly.conversion.sparsity import sparse_path
 from nn2poly.errors import InvalidInputError
 from nn2poly.files import replacing
+from nn2poly.fit.sparsity import sparse_path
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.network import Network
 

@@ -20,9 +20,9 @@ from sklearn.utils.validation import (
 
 from nn2poly.arguments import check_choice
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.convert import converted
-from nn2poly.conversion.options import DEFAULTS, Options
 from nn2poly.estimators.weights import weight_name
+from nn2poly.fit.convert import converted
+from nn2poly.fit.options import DEFAULTS, Options
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.formula.term_names import term_name

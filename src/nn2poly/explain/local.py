@@ -12,11 +12,11 @@ from nn2poly.algebra.terms import Terms
 from nn2poly.arguments import check_count, listed
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import check_pair
-from nn2poly.conversion.convert import convert
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.alignment import check_features
 from nn2poly.explain.summaries import shown
 from nn2poly.explain.written import check_explained, union_of_terms
+from nn2poly.fit.convert import convert
 from nn2poly.formula.largest import largest
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial

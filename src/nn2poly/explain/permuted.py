@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from nn2poly.arguments import check_count
-from nn2poly.conversion.many import convert_many
 from nn2poly.errors import InvalidInputError
 from nn2poly.explain.ensemble import Ensemble, ensemble
+from nn2poly.fit.many import convert_many
 from nn2poly.inputs import check_row_labels
 
 # Networks with permuted responses: so many that a share of 1 / 20 can be told.

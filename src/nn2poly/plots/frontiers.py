@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.option_search import Point, unbeaten
+from nn2poly.fit.option_search import Point, unbeaten
 from nn2poly.plots.layout import describe, panels, tidy
 from nn2poly.plots.style import BLUE, GREY, PALE, TINY_SIZE, styled
 

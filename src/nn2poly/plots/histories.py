@@ -9,8 +9,8 @@ import numpy as np
 
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.sparsity import SparsePath
 from nn2poly.errors import InvalidInputError
+from nn2poly.fit.sparsity import SparsePath
 from nn2poly.formula.largest import largest
 from nn2poly.formula.legend import unit_text
 from nn2poly.formula.term_names import output_index

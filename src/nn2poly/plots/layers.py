@@ -13,11 +13,11 @@ from numpy.polynomial.polynomial import polyval
 from nn2poly.algebra.rays import ray_powers
 from nn2poly.arguments import check_count
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.convert import polynomial_network
-from nn2poly.conversion.engine import walk
-from nn2poly.conversion.expansions import LINEAR, check_taylor_orders
-from nn2poly.conversion.polynomial_network import PolynomialNetwork
 from nn2poly.errors import InvalidInputError
+from nn2poly.factored.engine import walk
+from nn2poly.factored.expansions import LINEAR, check_taylor_orders
+from nn2poly.factored.polynomial_network import PolynomialNetwork
+from nn2poly.fit.convert import polynomial_network
 from nn2poly.network.network import Layer, Network
 from nn2poly.network.readers import read_network
 from nn2poly.plots.labels import plain

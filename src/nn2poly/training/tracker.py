@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from nn2poly.arguments import check_count, check_order
 from nn2poly.arrays import FloatArray
-from nn2poly.conversion.convert import convert
 from nn2poly.errors import InvalidInputError, InvalidNetworkError, RadiusWarning
+from nn2poly.fit.convert import convert
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.network.readers import read_network
 from nn2poly.tables import Table

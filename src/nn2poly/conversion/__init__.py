@@ -1,1 +1,0 @@
-"""From a network to a polynomial: fill the expansions, then run the algebra once."""

@@ -1,0 +1,1 @@
+"""A network whose activations are polynomials: the paper, and calibrations."""

@@ -1,0 +1,1 @@
+"""From a model and a sample of rows to a formula."""

@@ -1,0 +1,1 @@
+"""The sample: how it is read, split into folds, and walked."""
