@@ -349,9 +349,7 @@ def test_sorted_rows_are_fitted_evenly(network):
     n = 4000
     X = np.column_stack([np.arange(n), np.zeros(n), np.zeros(n)])
     batches = list(read_sample(X, network, None).rows.to_fit())
-    folds = [
-        np.concatenate([b.X[b.ends[k] : b.ends[k + 1], 0] for b in batches]) for k in range(FOLDS)
-    ]
+    folds = [np.concatenate([b.X[b.fold == k, 0] for b in batches]) for k in range(FOLDS)]
     fitted = np.concatenate(folds)
     held_out = np.setdiff1d(np.arange(n), fitted)
     assert len(np.unique(fitted)) == len(fitted) == n - len(held_out)
@@ -374,7 +372,7 @@ def test_at_most_so_many_held_out_rows_are_kept(monkeypatch, network):
     monkeypatch.setattr(summary, "MAX_HELD_OUT", 50)
     X = rows(1000)
     kept = summarise(read_sample(X, network, None)).held_out
-    assert 25 <= len(kept) <= 50
+    assert len(kept) == 50
     allowed = {row.tobytes() for row in X[held_out_mask(X)]}
     assert {row.tobytes() for row in kept} <= allowed
 
@@ -392,9 +390,16 @@ def test_the_held_out_rows_that_are_kept_leave_no_wide_gap(monkeypatch, network)
     numbers = np.arange(3000.0)[:, None] * np.ones((1, 3))
     for data in (numbers, cut(numbers, 100), cut(numbers, 1, 40)):
         kept = summarise(read_sample(data, network, None)).held_out[:, 0]
-        assert 25 <= len(kept) <= 50
+        assert len(kept) == 50
         gaps = np.diff([0.0, *kept, 3000.0])
         assert gaps.max() < 9 * np.mean(gaps)
+
+
+def test_a_large_group_leaves_rows_for_the_card(monkeypatch, network):
+    """Of 600 equal rows held out none was left, as more than 50 cannot be kept."""
+    monkeypatch.setattr(summary, "MAX_HELD_OUT", 50)
+    X, groups = rows(3000), np.repeat(np.arange(5), 600)
+    assert len(summarise(read_sample(X, network, None, groups)).held_out) == 50
 
 
 # ---- weights ----------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from nn2poly.algebra.rays import ray_powers
 from nn2poly.arrays import FloatArray
 from nn2poly.factored.engine import affine
 from nn2poly.network.network import Network
-from nn2poly.rows.folds import FOLDS, Batch, LocalSample, Rows, Sample, sorted_batch
+from nn2poly.rows.fit_rows import FitRows, stacked
+from nn2poly.rows.folds import FOLDS, LocalSample, Rows, Sample
 from nn2poly.rows.summary import Summary
 from nn2poly.sampling import hashed
 
@@ -125,11 +126,13 @@ class Walk:
     done: list[tuple[Network, FloatArray]] = field(default_factory=list)
     largest: dict[int, float] = field(default_factory=dict)
 
-    def start(self, batch: Batch, stretch: float = 1.0, share: float = 1.0) -> Trace:
+    def start(self, batch: FitRows, stretch: float = 1.0, share: float = 1.0) -> Trace:
         """Begin with a batch of rows, or with a stretched copy of them."""
+        batch = batch.some(np.argsort(batch.fold, kind="stable"))
         z = self.network.inputs.hold(stretch * self.network.to_working(batch.X))
         series: Blocks = [np.zeros((1, z.shape[1])), z]
-        ends = batch.ends if self.n_folds == FOLDS else batch.ends[[0, 1, FOLDS]]
+        fold = np.minimum(batch.fold, self.n_folds - 1)
+        ends = np.searchsorted(fold, np.arange(self.n_folds + 1))
         weights = share * batch.weights
         plain = bool(np.all(weights == 1.0))
         return Trace(weights, ends, [z], [series], plain, stretched=stretch != 1.0)
@@ -257,7 +260,7 @@ def _add_up(walk: Walk, traces: Iterable[Trace], measure: Measure) -> Sums:
 
 def stretched_batches(
     sample: Sample, summary: Summary, order: int, n_features: int
-) -> list[tuple[Batch, float]]:
+) -> list[tuple[FitRows, float]]:
     """Choose about STRETCH_ROWS rows evenly, and the weight of each when it is stretched."""
     stride = max(1, summary.n_rows // STRETCH_ROWS)
     # About the chance that a new row leaves the range of some input; more for higher orders.
@@ -268,14 +271,7 @@ def stretched_batches(
     return [(batch, share) for batch in sample.over(partial(thinned, stride=stride), add)]
 
 
-def thinned(rows: Rows, stride: int) -> list[Batch]:
-    """Gather about one row in ``stride``, evenly chosen, in one batch."""
-    parts = []
-    for batch in rows.to_fit():
-        chosen = np.flatnonzero(hashed(batch.index, SEED) * stride < 1.0)
-        folds = np.searchsorted(batch.ends, chosen, side="right") - 1
-        fields = (batch.X, batch.weights, batch.index, batch.number)
-        X, weights, index, number = (field[chosen] for field in fields)
-        parts.append((X, weights, folds, index, number))
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return [sorted_batch(*columns)] if columns and len(columns[0]) else []
+def thinned(rows: Rows, stride: int) -> list[FitRows]:
+    """Gather about one row in ``stride``, evenly chosen."""
+    parts = [rows.some(hashed(rows.index, SEED) * stride < 1.0) for rows in rows.to_fit()]
+    return [stacked(parts)] if any(map(len, parts)) else []

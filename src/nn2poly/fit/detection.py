@@ -118,4 +118,4 @@ def _occurrences(sample: Sample, summary: Summary) -> Occurrences:
 
 
 def _part_occurrences(rows: Rows, low: FloatArray, high: FloatArray) -> Occurrences:
-    return count_occurrences((X for X, *_ in rows.numbered()), low, high)
+    return count_occurrences((batch.X for batch in rows.walk()), low, high)

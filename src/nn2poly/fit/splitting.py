@@ -117,8 +117,8 @@ def _piecewise(found: Regions, problem: Problem) -> PiecewisePolynomial:
 def _count(rows: Rows, tree: Tree, inputs: Inputs, size: int) -> IntArray:
     """Count the rows of a part of the sample in each region."""
     total = np.zeros(size, dtype=np.intp)
-    for X, _, _ in rows.numbered():
-        total += np.bincount(region_of(tree, inputs, X), minlength=size)
+    for batch in rows.walk():
+        total += np.bincount(region_of(tree, inputs, batch.X), minlength=size)
     return total
 
 

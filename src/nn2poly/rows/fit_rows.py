@@ -1,16 +1,19 @@
-"""`FitRows`: rows of the sample that are kept in memory to fit the terms of a formula on."""
+"""`FitRows`: rows of the sample that are kept in memory, and even choices of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
-from nn2poly.rows.folds import FOLDS, Rows, Sample
 from nn2poly.sampling import hashed
+
+if TYPE_CHECKING:
+    from nn2poly.rows.folds import Rows, Sample
 
 # A seed of its own: other hashes tell the folds.
 SEED = 1
@@ -18,14 +21,15 @@ SEED = 1
 
 @dataclass(frozen=True)
 class FitRows:
-    """An even choice of the rows to fit.
+    """Rows of the sample.
 
     Parameters
     ----------
     X
         Array (n, p) of raw features.
     weights, fold, index
-        Arrays (n,): weight, number of the fold, and place of the row in the data.
+        Arrays (n,): weight, number of the fold (-1 for rows that are not to be fitted), and place
+        of the row in the data.
     number
         Array (n,): the numbers that rows are split by; equal for those that belong together.
     """
@@ -56,39 +60,54 @@ def stacked(parts: Sequence[FitRows]) -> FitRows:
     return FitRows(*map(np.concatenate, fields))
 
 
-def gather_rows(sample: Sample, most: int) -> FitRows:
-    """Gather at most ``most`` of the rows to fit.
+class EvenChoice:
+    """An even choice of the rows that are added: those with the smallest hashes of their places.
 
-    Kept are the rows of which the hash of their place is below the largest power of ½ that
-    leaves at most so many: the same rows however the data are cut into parts.
+    The same ones in whatever order and parts the rows come.
+
+    Parameters
+    ----------
+    most
+        How many are kept.
     """
-    rows: FitRows = sample.over(partial(_gather, most=most), partial(_merge, most=most))[0]
-    return rows.some(np.argsort(rows.index))
 
+    def __init__(self, most: int) -> None:
+        self._most, self._count = most, 0
+        self._parts: list[FitRows] = []
 
-def _gather(rows: Rows, most: int) -> tuple[FitRows, float]:
-    none = np.zeros(0, dtype=np.intp)
-    kept = FitRows(np.zeros((0, 0)), np.zeros(0), none, none, np.zeros(0)), 1.0
-    waiting: list[FitRows] = []
-    for batch in rows.to_fit():
-        fold = np.repeat(np.arange(FOLDS), np.diff(batch.ends))
-        waiting.append(FitRows(batch.X, batch.weights, fold, batch.index, batch.number))
+    def add(self, rows: FitRows) -> None:
+        """Add rows."""
+        if not len(rows):
+            return
+        self._parts.append(rows)
+        self._count += len(rows)
         # Not batch by batch: all that is kept would be copied each time.
-        if sum(map(len, waiting)) >= len(kept[0]):
-            kept, waiting = _merge(kept, (stacked(waiting), 1.0), most), []
-    return _merge(kept, (stacked(waiting), 1.0), most) if waiting else kept
+        if self._count > 2 * self._most:
+            self._parts, self._count = [self.rows()], self._most
+
+    def merge(self, other: EvenChoice) -> EvenChoice:
+        """Add what was chosen elsewhere."""
+        for part in other._parts:
+            self.add(part)
+        return self
+
+    def rows(self) -> FitRows:
+        """Give the chosen rows in the order of the data."""
+        if not self._parts:
+            none = np.zeros(0, dtype=np.intp)
+            return FitRows(np.zeros((0, 0)), np.zeros(0), none, none, np.zeros(0))
+        rows = stacked(self._parts)
+        chosen = np.argsort(hashed(rows.index, SEED), kind="stable")[: self._most]
+        return rows.some(chosen[np.argsort(rows.index[chosen], kind="stable")])
 
 
-def _merge(
-    one: tuple[FitRows, float], other: tuple[FitRows, float], most: int
-) -> tuple[FitRows, float]:
-    """Put rows together under the lower of both limits, and lower it further if need be."""
-    filled = [rows for rows, _ in (one, other) if len(rows)]
-    limit = min(one[1], other[1])
-    if not filled:
-        return one
-    rows = stacked(filled)
-    numbers = hashed(rows.index, SEED)
-    while np.count_nonzero(numbers < limit) > most:
-        limit /= 2.0
-    return rows.some(numbers < limit), limit
+def gather_rows(sample: Sample, most: int) -> FitRows:
+    """Gather at most ``most`` of the rows to fit: an even choice of them."""
+    return sample.over(partial(_gather, most=most), EvenChoice.merge).rows()
+
+
+def _gather(rows: Rows, most: int) -> EvenChoice:
+    choice = EvenChoice(most)
+    for batch in rows.to_fit():
+        choice.add(batch)
+    return choice

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.rows.fit_rows import FitRows
 from nn2poly.sampling import Keys, distinct, hashed, ranked, row_keys
 
 T = TypeVar("T")
@@ -35,31 +36,6 @@ FEW_UNITS = 1_000
 MIN_DISTINCT = 200
 # The rows of one batch of an array: near the cache in layers of hundreds of neurons.
 BATCH_ROWS = 1024
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Rows to fit, sorted by fold: fold k is ``ends[k]:ends[k+1]``.
-
-    Parameters
-    ----------
-    X
-        Array (n, p) in raw units.
-    weights
-        Array (n,).
-    ends
-        Array (FOLDS + 1,).
-    index
-        Array (n,): the places of the rows in the sample.
-    number
-        Array (n,): the numbers that they are split by.
-    """
-
-    X: FloatArray
-    weights: FloatArray
-    ends: IntArray
-    index: IntArray
-    number: FloatArray
 
 
 def by_content(X: FloatArray, index: IntArray) -> FloatArray:  # noqa: ARG001
@@ -106,26 +82,23 @@ class Rows:
     begin: int = 0
     numbers: Numbering = by_content
 
-    def to_fit(self) -> Iterator[Batch]:
-        """Walk the rows that may be fitted."""
-        lowest = self.held_out
-        for X, weights, index in self.numbered():
-            numbers = self.numbers(X, index)
-            rows = np.flatnonzero(numbers >= lowest)
-            if not len(rows):
-                continue
-            share = (numbers[rows] - lowest) / (1 - lowest)
-            folds = np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1)
-            yield sorted_batch(X[rows], weights[rows], folds, index[rows], numbers[rows])
-
-    def numbered(self) -> Iterator[tuple[FloatArray, FloatArray, IntArray]]:
-        """Walk the rows that have weight, with their places in the sample."""
+    def walk(self) -> Iterator[FitRows]:
+        """Walk the rows that have weight, batch by batch."""
         begin = self.begin
         for X, weights in self.batches():
             index = np.arange(begin, begin + len(X), dtype=np.intp)
             begin += len(X)
-            heavy = weights > 0
-            yield (X, weights, index) if heavy.all() else (X[heavy], weights[heavy], index[heavy])
+            number = self.numbers(X, index)
+            share = (number - self.held_out) / (1 - self.held_out)
+            fold = np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1)
+            rows = FitRows(X, weights, np.where(share < 0, -1, fold), index, number)
+            yield rows if np.all(weights > 0) else rows.some(weights > 0)
+
+    def to_fit(self) -> Iterator[FitRows]:
+        """Walk those that may be fitted."""
+        for rows in self.walk():
+            if np.any(rows.fold >= 0):
+                yield rows.some(rows.fold >= 0)
 
 
 class Sample(Protocol):
@@ -192,15 +165,6 @@ def local_sample(
             numbers=lambda _, index: table[index],
         )
     )
-
-
-def sorted_batch(
-    X: FloatArray, weights: FloatArray, folds: IntArray, index: IntArray, number: FloatArray
-) -> Batch:
-    """Sort rows by fold."""
-    order = np.argsort(folds, kind="stable")
-    ends = np.searchsorted(folds[order], np.arange(FOLDS + 1))
-    return Batch(X[order], weights[order], ends, index[order], number[order])
 
 
 def chunks(X: FloatArray, weights: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nn2poly.arrays import BoolArray, FloatArray, IntArray
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.rows.folds import HELD_OUT, Rows, Sample
-from nn2poly.sampling import hashed
+from nn2poly.rows.fit_rows import EvenChoice
+from nn2poly.rows.folds import Rows, Sample
 
 # Held-out rows that are kept for the card, where the standard error of a quantile is small by then,
-# and rows that tell an average slope (taste); their hash has a seed of its own.
-MAX_HELD_OUT, SOME_ROWS, SEED = 20_000, 200, 3
+# and rows that tell an average slope (taste).
+MAX_HELD_OUT, SOME_ROWS = 20_000, 200
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,9 @@ class Summary:
 
 def summarise(sample: Sample) -> Summary:
     """Pass over all rows once: moments and range of those to fit, and the held-out rows."""
-    fitted, everything, kept, some = sample.over(_look, _merge_looks)
-    whole = kept.whole()
-    held_out = whole.X
-    if not fitted.n_rows or not len(held_out):
+    look = sample.over(_look, _Look.merge)
+    fitted, everything, kept = look.fitted, look.everything, look.kept.rows()
+    if not fitted.n_rows or not len(kept):
         raise InvalidInputError(
             "The sample is too small to calibrate on.",
             where="data",
@@ -74,112 +73,42 @@ def summarise(sample: Sample) -> Summary:
         np.where(flat, 1.0, scale),
         fitted.low,
         fitted.high,
-        held_out,
+        kept.X,
         everything.low,
         everything.high,
         everything.mean,
-        some[0],
-        whole.index,
-        whole.weights,
-        whole.numbers,
+        look.some.rows().X,
+        kept.index,
+        kept.weights,
+        kept.number,
     )
 
 
-_Some = tuple[FloatArray, FloatArray]
-_Look = tuple["_Moments", "_Moments", "_Kept", _Some]
+class _Look:
+    """What was seen of some rows: moments and range, the rows for the card, a few to fit."""
+
+    def __init__(self) -> None:
+        self.fitted, self.everything = _Moments(), _Moments()
+        self.kept, self.some = EvenChoice(MAX_HELD_OUT), EvenChoice(SOME_ROWS)
+
+    def merge(self, other: _Look) -> _Look:
+        """Add what others have seen."""
+        self.fitted.merge(other.fitted)
+        self.everything.merge(other.everything)
+        self.kept.merge(other.kept)
+        self.some.merge(other.some)
+        return self
 
 
 def _look(rows: Rows) -> _Look:
-    fitted, everything, kept = _Moments(), _Moments(), _Kept()
-    some = np.zeros((0, 0)), np.zeros(0)
-    for X, weights, index in rows.numbered():
-        numbers = rows.numbers(X, index)
-        fit = numbers >= rows.held_out
-        everything.add(X, weights)
-        if fit.any():
-            fitted.add(X[fit], weights[fit])
-            some = _fewer(some, (X[fit], hashed(index[fit], SEED)))
-        if rows.held_out:
-            kept.add(X[~fit], numbers[~fit], index[~fit], weights[~fit])
-        else:
-            kept.add(X, numbers * HELD_OUT, index, weights)
-    return fitted, everything, kept, some
-
-
-def _merge_looks(one: _Look, other: _Look) -> _Look:
-    for left, right in zip(one[:2], other[:2], strict=True):
-        left.merge(right)
-    one[2].merge(other[2])
-    return one[0], one[1], one[2], _fewer(one[3], other[3])
-
-
-def _fewer(one: _Some, other: _Some) -> _Some:
-    """Keep the rows with the smallest numbers of both."""
-    filled = [part for part in (one, other) if len(part[0])]
-    if not filled:
-        return one
-    X, numbers = (np.concatenate(parts) for parts in zip(*filled, strict=True))
-    order = np.argsort(numbers, kind="stable")[:SOME_ROWS]
-    return X[order], numbers[order]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Rows (n, p) with their numbers, places and weights (n,)."""
-
-    X: FloatArray
-    numbers: FloatArray
-    index: IntArray
-    weights: FloatArray
-
-    def some(self, chosen: BoolArray) -> _Part:
-        """Choose rows."""
-        return _Part(self.X[chosen], self.numbers[chosen], self.index[chosen], self.weights[chosen])
-
-
-class _Kept:
-    """An even choice of at most MAX_HELD_OUT rows: those with the smallest numbers.
-
-    The limit on the numbers is halved whenever there are too many, so that the choice does
-    not depend on how the rows are cut into parts.
-    """
-
-    def __init__(self) -> None:
-        self._parts: list[_Part] = []
-        self._limit, self._count = HELD_OUT, 0
-
-    def add(self, X: FloatArray, numbers: FloatArray, index: IntArray, weights: FloatArray) -> None:
-        """Add rows X (n, p) with their numbers, places and weights, each (n,)."""
-        self._append(_Part(X, numbers, index, weights))
-        while self._count > MAX_HELD_OUT:
-            self._lower(self._limit / 2)
-
-    def merge(self, other: _Kept) -> None:
-        """Add what others have kept, under the lower of both limits."""
-        whole = other.whole()
-        if other._limit < self._limit:
-            self._lower(other._limit)
-        if len(whole.X):
-            self.add(whole.X, whole.numbers, whole.index, whole.weights)
-
-    def whole(self) -> _Part:
-        """Give what was kept."""
-        if not self._parts:
-            none = np.zeros(0)
-            return _Part(np.zeros((0, 0)), none, none.astype(np.intp), none)
-        columns = zip(*((p.X, p.numbers, p.index, p.weights) for p in self._parts), strict=True)
-        return _Part(*(np.concatenate(column) for column in columns))
-
-    def _lower(self, limit: float) -> None:
-        whole = self.whole()
-        self._limit, self._parts, self._count = limit, [], 0
-        self._append(whole)
-
-    def _append(self, part: _Part) -> None:
-        chosen = part.numbers < self._limit
-        if chosen.any():
-            self._parts.append(part.some(chosen))
-            self._count += int(chosen.sum())
+    look = _Look()
+    for batch in rows.walk():
+        to_fit = batch.some(batch.fold >= 0)
+        look.everything.add(batch.X, batch.weights)
+        look.fitted.add(to_fit.X, to_fit.weights)
+        look.some.add(to_fit)
+        look.kept.add(batch.some(batch.fold < 0) if rows.held_out else batch)
+    return look
 
 
 class _Moments:
