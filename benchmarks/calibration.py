@@ -26,6 +26,8 @@ from harness import medians, peak_megabytes
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.arrays import FloatArray
 from nn2poly.factored.calibrated import calibrate
+from nn2poly.rows.fit_rows import gather_rows
+from nn2poly.rows.folds import MAX_FIT_ROWS
 from nn2poly.rows.reading import read_sample
 from nn2poly.rows.summary import summarise
 from nn2poly.tables import Table
@@ -383,7 +385,7 @@ def calibrate_only(network: n2p.Network, X: FloatArray) -> None:
     sample = read_sample(X, network, None)
     summary = summarise(sample)
     working = network.recentered(summary.center, summary.scale)
-    calibrate(working, sample, summary, COST_ORDER, refit=True)
+    calibrate(working, gather_rows(sample, MAX_FIT_ROWS), COST_ORDER, refit=True)
 
 
 def cost_table(costs: Iterable[Cost]) -> Table:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import nn2poly as n2p
 from nn2poly.errors import UnknownTermError
 from nn2poly.factored import engine
-from nn2poly.factored.selection import restrict
+from nn2poly.factored.engine import restrict
 
 # The forms agree inside and outside the radius of convergence.
 pytestmark = pytest.mark.filterwarnings("ignore::nn2poly.errors.RadiusWarning")

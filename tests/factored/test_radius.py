@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import nn2poly as n2p
 from nn2poly.errors import NN2PolyWarning, RadiusWarning
-from nn2poly.factored.radius import potential_reach
+from nn2poly.factored.expansions import potential_reach
 from nn2poly.network.activation import Activation
 from nn2poly.network.activations import activation, activation_names
 

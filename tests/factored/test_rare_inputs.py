@@ -7,7 +7,8 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.errors import OutsideRangeWarning
-from nn2poly.factored.rare_inputs import damp_rare_inputs
+from nn2poly.factored import calibrated, propagation
+from nn2poly.rows.fit_rows import gather_rows
 from nn2poly.rows.reading import read_sample
 from nn2poly.rows.summary import summarise
 
@@ -48,7 +49,9 @@ def damped(network, X, max_order):
     sample = read_sample(X, network, None)
     summary = summarise(sample)
     working = network.recentered(summary.center, summary.scale)
-    return working, damp_rare_inputs(working, sample, summary, max_order)
+    traces = propagation.start(working, gather_rows(sample, len(X)), max_order)
+    constant = calibrated._constant_inputs(working, traces)
+    return working, calibrated._damped(working, traces, constant, max_order)
 
 
 # ---- inputs that never vary ------------------------------------------------------------------
@@ -194,17 +197,3 @@ def test_damping_reaches_the_skips_from_the_input(make_network):
     for before, after in zip(working.layers[1:], fitted.layers[1:], strict=True):
         expected = before.skips[0] * ratio
         np.testing.assert_allclose(after.skips[0], expected, rtol=1e-12)
-
-
-def test_a_skip_beside_the_first_weights_is_probed_with_them(make_network):
-    """Most of the weights in a skip from the input to the first layer: the same network."""
-    plain = make_network(0, (30, 20, 10, 2), "tanh", spread=1.0)
-    first = plain.layers[0]
-    parts = n2p.Layer(0.02 * first.weights, first.bias, "tanh", {0: 0.98 * first.weights})
-    split = n2p.Network([parts, *plain.layers[1:]])
-    X = sparse_pixels(0)
-    ratios = []
-    for network in (plain, split):
-        working, fitted = damped(network, X, 3)
-        ratios.append(fitted.layers[0].weights / working.layers[0].weights)
-    np.testing.assert_allclose(ratios[1], ratios[0], rtol=1e-9)

@@ -7,7 +7,7 @@ import pytest
 
 import nn2poly as n2p
 from nn2poly.factored import shrinkage
-from nn2poly.factored.shrinkage import WEIGHT_RIDGES, fit_activations, fit_weights
+from nn2poly.factored.shrinkage import WEIGHT_RIDGES, fit_weights
 from nn2poly.rows.folds import FOLDS
 
 
@@ -22,6 +22,12 @@ def activation_moments(columns, truth, weights=None):
             for k in range(FOLDS)
         ]
     )
+
+
+def fit_activations(moments):
+    """Fit columns that are all first powers of potentials of size 1."""
+    h, q = moments.shape[1], moments.shape[2] - 2
+    return shrinkage.fit_activations(moments, [1] * q, np.ones(h))
 
 
 def weight_moments(inputs, residual):
@@ -215,12 +221,6 @@ def test_the_errors_of_all_strengths_are_those_of_their_predictions():
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_many_columns_are_judged_on_fewer_folds():
-    few, many = shrinkage.MANY_COLUMNS, shrinkage.MANY_COLUMNS + 1
-    assert [shrinkage.judged_folds(n, few) for n in (2, 3, FOLDS)] == [1, 3, FOLDS]
-    assert [shrinkage.judged_folds(n, many) for n in (2, 3, FOLDS)] == [1, 2, 2]
-
-
 def test_inputs_that_do_not_vary_give_no_slopes():
     network = n2p.Network(
         [
@@ -236,23 +236,6 @@ def test_inputs_that_do_not_vary_give_no_slopes():
 
 
 # ---- folds -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_folds", [2, 3, 5])
-def test_the_number_of_folds_hardly_matters(n_folds):
-    """A large sample is told apart into two: one to judge on, and the rest."""
-    rng = np.random.default_rng(13)
-    v = rng.normal(size=(400, 2))
-    moments = activation_moments(powers(v, 3), np.tanh(v))
-    merged = np.concatenate([moments[: n_folds - 1], moments[n_folds - 1 :].sum(0, keepdims=True)])
-    np.testing.assert_allclose(fit_activations(merged), fit_activations(moments), rtol=0, atol=0.05)
-    gram, cross, square = weight_moments(v, 2.0 * v + 1.0)
-    parts = [
-        np.concatenate([m[: n_folds - 1], m[n_folds - 1 :].sum(0, keepdims=True)])
-        for m in (gram, cross, square)
-    ]
-    expected = [[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]]
-    np.testing.assert_allclose(fit_weights(*parts, np.ones(2)), expected, rtol=0, atol=1e-3)
 
 
 def test_folds_without_rows_are_passed_over():

@@ -237,7 +237,7 @@ def test_an_array_cut_short_or_pickled_is_refused(tmp_path, pnet):
 
 @pytest.fixture
 def no_algebra(monkeypatch):
-    for module in ("polynomial_network", "selection"):
+    for module in ("polynomial_network", "engine"):
         monkeypatch.setattr(
             f"nn2poly.factored.{module}.term_blocks", lambda *_: pytest.fail("the work started")
         )

@@ -22,7 +22,6 @@ from distributed import Client, LocalCluster
 import nn2poly as n2p
 from nn2poly import streams
 from nn2poly.errors import InvalidInputError
-from nn2poly.factored import propagation as traces
 from nn2poly.fit import splitting
 from nn2poly.rows import summary
 from nn2poly.sampling import evenly
@@ -171,32 +170,8 @@ def cluster():
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_changes_nothing(monkeypatch, cluster, network, frame, expected):
-    """Two real workers; one is killed while the second layer is calibrated."""
-    victims = list(cluster.run(os.getpid).values())
-    assert len(victims) == 2
-    done = threading.Event()
-    advance = traces.Traces.advance
-
-    def advance_and_kill(self, fitted, index, expansion):
-        advance(self, fitted, index, expansion)
-        if index == 1 and not done.is_set():
-            done.set()
-            # While the tasks of the next pass are under way.
-            threading.Timer(0.05, os.kill, (victims[0], signal.SIGKILL)).start()
-
-    monkeypatch.setattr(traces.Traces, "advance", advance_and_kill)
-    X = dask.array.from_array(frame.to_numpy(), chunks=(100, 3))
-    found = n2p.convert(network, 3, data=X)
-    assert done.is_set()
-    assert_same(found, expected)
-    survivors = set(cluster.run(os.getpid).values())
-    assert victims[0] not in survivors
-
-
-@pytest.mark.slow
 def test_a_worker_that_is_killed_changes_no_region(monkeypatch, cluster, network, frame):
-    """It dies while the rows come that the tree grows on and the leaves are fitted to."""
+    """It dies while the rows come that the formula, the tree and its leaves are fitted to."""
     expected = n2p.convert(network, 2, data=frame, regions=8)
     assert len(expected.regions) > 4
     cluster.wait_for_workers(2, timeout=60)

@@ -12,7 +12,6 @@ import torch
 
 import nn2poly as n2p
 from nn2poly.errors import InvalidInputError
-from nn2poly.factored import propagation as traces
 from nn2poly.factored import shrinkage
 from nn2poly.rows import folds as rows_module
 from nn2poly.rows import reading as sample
@@ -97,7 +96,7 @@ def fit_of_array(network):
     ("n_rows", "vessel"), [*((40, each) for each in VESSELS), *((1100, each) for each in PARTED)]
 )
 def test_the_same_rows_give_the_same_polynomial(network, fit_of_array, vessel, n_rows):
-    """1100 rows are more than one chunk of an array, and all of them are stretched."""
+    """1100 rows are more than one chunk of an array."""
     assert rows_module.BATCH_ROWS < 1100
     expected, found = fit_of_array(n_rows), fit(network, VESSELS[vessel](rows(n_rows)))
     size = np.abs(expected.expand().coefficients).max()
@@ -424,9 +423,8 @@ def test_weights_of_an_array_are_weights_of_its_batches(network):
 
 
 def test_a_weight_of_two_is_a_row_twice(monkeypatch, network):
-    """Where dealing, stretching and the choice of shrinkage do not come between."""
+    """Where dealing and the choice of shrinkage do not come between."""
     monkeypatch.setattr(shrinkage, "ACTIVATION_RIDGES", (1e-6,))
-    monkeypatch.setattr(traces, "STRETCH_SHARE", 0.0)
     X = rows(140)  # so few are all fitted
     twice = np.arange(0, 140, 3)
     weights = np.ones(140)

@@ -10,42 +10,50 @@ polynomials so far got wrong. Cost: a few forward passes, whatever the number of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from nn2poly.algebra.graded import at_degree
-from nn2poly.arrays import FloatArray
-from nn2poly.factored.engine import Expansions
-from nn2poly.factored.expansions import LINEAR
-from nn2poly.factored.input_space import input_basis, layer_inputs
-from nn2poly.factored.propagation import Sums, Trace, Traces, Walk
-from nn2poly.factored.rare_inputs import damp_rare_inputs, restore_slopes
-from nn2poly.factored.shrinkage import fit_activations, fit_weights, judged_folds
-from nn2poly.network.network import Layer, Network
-from nn2poly.rows.folds import Sample
-from nn2poly.rows.summary import Summary
+from nn2poly.algebra.monomials import count_terms
+from nn2poly.algebra.rays import ray_powers
+from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.errors import InvalidInputError
+from nn2poly.factored.engine import walk
+from nn2poly.factored.expansions import LINEAR, constant_of, expand_linear
+from nn2poly.factored.polynomial_network import PolynomialNetwork
+from nn2poly.factored.propagation import Trace, start
+from nn2poly.factored.shrinkage import fit_activations, fit_weights
+from nn2poly.network.network import Layer, Network, map_inputs
+from nn2poly.rows.fit_rows import FitRows
+from nn2poly.sampling import evenly
 
-# Rows of a batch on which the size of a potential's summands is measured: only its power of ten
-# matters.
-SIZE_ROWS = 32
+# Deviations at which an input is clipped (of a normal one 3 rows in 1,000 lie beyond); the slope
+# below which it counts as rare (taste).
+CLIP, RARE = 3.0, 0.5
+# Rows that tell an average slope (taste), and the share of each layer in the error (good to some
+# percent).
+SLOPE_ROWS, LAYER_ROWS = 200, 250
 # What is left of a layer's potentials is rounding below this share of their squares: they are
 # differences of sums of squares, so a few hundred times the unit rounding 2e-16.
 NOTHING_LEFT = 1e-13
+# Points beyond the number of terms. As many points as terms would do in exact numbers; some more
+# make the basis exact to rounding (5 to 10 in Halko, Martinsson and Tropp 2011, to be safe 16).
+SPARE_POINTS = 16
+
+Moments = tuple[FloatArray, ...]
 
 
-def calibrate(
-    network: Network, sample: Sample, summary: Summary, max_order: int, *, refit: bool
-) -> tuple[Network, Expansions]:
-    """Fit the expansions of all layers to a sample.
+def calibrate(network: Network, rows: FitRows, max_order: int, *, refit: bool) -> PolynomialNetwork:
+    """Fit the expansions of all layers to rows of the sample.
 
     Parameters
     ----------
     network
-        The network in the working coordinates of the summary.
-    sample, summary
-        The data, and what a first pass over them told.
+        The network in working coordinates.
+    rows
+        The rows to fit.
     max_order
         Total order Q.
     refit
@@ -53,26 +61,61 @@ def calibrate(
 
     Returns
     -------
-    network, expansions
+    PolynomialNetwork
         The network with refitted weights, and an array (Q + 1, Q + 1, h) per layer: the
         factor of [v^m]_d; (2, h) for a linear layer.
     """
-    traces = Traces(network, sample, summary, max_order)
-    fitted = network
+    _check_count(rows, max_order)
+    traces = start(network, rows, max_order)
+    constant = _constant_inputs(network, traces)
+    fitted = _damped(network, traces, constant, max_order)
     expansions: list[FloatArray] = []
     for index, layer in enumerate(network.layers, start=1):
-        if index == 1:
-            fitted = damp_rare_inputs(network, sample, summary, max_order)
-        elif refit:
+        if index > 1 and refit:
             fitted = _with_layer(fitted, index, _refit(fitted, expansions, index, traces))
         if layer.activation == LINEAR:
-            expansion = _linear(fitted, index, expansions)
+            expansion = expand_linear(constant_of(fitted, index, expansions))
         else:
             expansion = _fit_layer(fitted, index, traces, max_order)
         expansions.append(expansion)
-        if index < len(network.layers):
-            traces.advance(fitted, index, expansion)
-    return restore_slopes(network, fitted, summary), tuple(expansions)
+        for trace in traces if index < len(network.layers) else []:
+            trace.step(fitted, index, expansion)
+    fitted = _with_slopes(network, fitted, constant, rows)
+    return PolynomialNetwork(fitted, tuple(expansions), max_order, "calibrated")
+
+
+def layer_shares(network: Network, X: FloatArray, pnet: PolynomialNetwork) -> tuple[float, ...]:
+    """Tell with which layer's activations the error of the outputs enters, on rows X (n, p).
+
+    The polynomial is followed up to each layer and the true network from there on; what
+    one more polynomial layer adds to the squared error is its share.
+    """
+    z = network.to_working(X[evenly(len(X), LAYER_ROWS)])
+    truth = network.outputs_by_layer(z)
+    inputs = [np.zeros((1, z.shape[1])), z]
+    layers = walk(pnet.network, pnet.expansions, inputs, pnet.max_order, ray_powers)
+    outputs, errors = [z], [0.0]
+    for index, (_, series) in enumerate(layers, start=1):
+        outputs.append(np.zeros((len(z), 1)) + sum(series[1:], start=series[0]))
+        rest = list(outputs)
+        for later in range(index + 1, len(network.layers) + 1):
+            rest.append(network.layers[later - 1].activation(network.potential(later, rest)))
+        errors.append(float(np.mean((rest[-1] - truth[-1]) ** 2)))
+    gains = np.maximum(np.diff(errors), 0.0)
+    total = gains.sum()
+    return tuple((gains / total).tolist()) if total > 0 else (0.0,) * len(gains)
+
+
+def _check_count(rows: FitRows, order: int) -> None:
+    needed = order + 2
+    if len(rows) < needed:
+        raise InvalidInputError(
+            "The sample is too small to calibrate on.",
+            where="data",
+            expected=f"at least {needed} rows for order {order}; hundreds are better",
+            found=f"{len(rows)} rows",
+            remedy='pass more rows; or around=x for a local polynomial; or method="taylor"',
+        )
 
 
 def _with_layer(network: Network, index: int, layer: Layer) -> Network:
@@ -80,63 +123,119 @@ def _with_layer(network: Network, index: int, layer: Layer) -> Network:
     return replace(network, layers=layers)
 
 
-def _linear(network: Network, index: int, expansions: list[FloatArray]) -> FloatArray:
-    """Expand a linear layer: its constant and slope 1, exactly."""
-    constants = [np.zeros((1, network.n_features)), *(at_degree(e, 0)[:1] for e in expansions)]
-    constant = network.potential(index, constants)[0]
-    return np.stack([constant, np.ones_like(constant)])
+def _by_fold(traces: list[Trace], measure: Callable[[Trace], Moments]) -> Moments:
+    """Add up what is measured on each batch: arrays (folds, …)."""
+    totals: dict[int, Moments] = {}
+    for trace in traces:
+        found = measure(trace)
+        for total, more in zip(totals.setdefault(trace.fold, found), found, strict=True):
+            if total is not more:
+                total += more
+    return tuple(np.stack(parts) for parts in zip(*totals.values(), strict=True))
 
 
-def _fit_layer(network: Network, index: int, traces: Traces, max_order: int) -> FloatArray:
+# ---- inputs that the sample hardly shows -----------------------------------------------------
+
+
+def _constant_inputs(network: Network, traces: list[Trace]) -> IntArray:
+    """List the inputs that never vary, unless all layers are linear.
+
+    They say nothing about their powers and interactions: they are taken out of the first
+    layer, and keep only their average slope.
+    """
+    if all(layer.activation == LINEAR for layer in network.layers):
+        return np.zeros(0, dtype=np.intp)
+    first = traces[0].truth[0][0]
+    return np.flatnonzero(np.all([np.all(t.truth[0] == first, axis=0) for t in traces], axis=0))
+
+
+def _damped(network: Network, traces: list[Trace], constant: IntArray, max_order: int) -> Network:
+    """Take constant inputs out of the layers, and damp rare ones to their linear share.
+
+    A pixel that is lit in three images of a thousand lies 30 deviations out in those three,
+    where any polynomial of order two or more explodes. Its linear share is the least-squares
+    slope of the clipped on the unclipped input. Without this, order 3 follows networks of
+    standardised digits with an R² of .73 to .95 instead of .95 to .98 (seeds 10 and 11 of
+    `benchmarks/studies.py`).
+    """
+    factors = np.ones(network.n_features)
+    if max_order > 1 and network.layers[0].activation != LINEAR:
+        cross, square = (part.sum(axis=0) for part in _by_fold(traces, _clipped_moments))
+        slopes = np.divide(cross, square, out=np.ones_like(cross), where=square > 1e-20)
+        factors = np.where(slopes < RARE, slopes, 1.0)
+    factors[constant] = 0.0
+    if np.all(factors == 1.0):
+        return network
+    return replace(network, layers=map_inputs(network, lambda m: factors[:, None] * m))
+
+
+def _clipped_moments(trace: Trace) -> Moments:
+    """Sum z·clip(z) and z² of every input: arrays (p,)."""
+    z = trace.truth[0]
+    return trace.weights @ (z * np.clip(z, -CLIP, CLIP)), trace.weights @ z**2
+
+
+def _with_slopes(network: Network, fitted: Network, columns: IntArray, rows: FitRows) -> Network:
+    """Give constant inputs their average slope back, as a skip to the output layer."""
+    if not len(columns):
+        return fitted
+    z = network.to_working(rows.X[evenly(len(rows), SLOPE_ROWS)])
+    skip = np.zeros((network.n_features, network.n_outputs))
+    for j in columns.tolist():
+        step = np.zeros(network.n_features)
+        step[j] = 1.0
+        above, below = (_output_potential(network, z + sign * step) for sign in (1, -1))
+        skip[j] = (above - below).mean(axis=0) / 2
+    last = fitted.layers[-1]
+    skips = {**last.skips, 0: skip + last.skips.get(0, 0.0)}
+    return _with_layer(fitted, len(fitted.layers), replace(last, skips=skips))
+
+
+def _output_potential(network: Network, z: FloatArray) -> FloatArray:
+    return network.potential(len(network.layers), network.outputs_by_layer(z))
+
+
+# ---- activations -----------------------------------------------------------------------------
+
+
+def _fit_layer(network: Network, index: int, traces: list[Trace], max_order: int) -> FloatArray:
     """Accumulate the moments of [1, parts of the powers, true value] and solve."""
-    sums = traces.total(index, partial(_activation_moments, fitted=network, index=index))
-    places, unit = sums.first
-    coefficients = fit_activations(sums.arrays[0], [m for m, _ in places], unit)
-    expansion = np.zeros((max_order + 1, max_order + 1, network.layers[index - 1].n_outputs))
+    measure = partial(_activation_moments, fitted=network, index=index)
+    moments, squares = _by_fold(traces, measure)
+    size = np.sqrt(squares.sum(axis=0) / moments[:, 0, 0, 0].sum())
+    series = traces[0].powers(network, index)
+    places = [(m, m + k) for m, parts in enumerate(series, start=1) for k in range(len(parts))]
+    coefficients = fit_activations(moments, [m for m, _ in places], size)
+    expansion = np.zeros((max_order + 1, max_order + 1, coefficients.shape[1]))
     expansion[0, 0] = coefficients[0]
     for (m, degree), row in zip(places, coefficients[1:], strict=True):
         expansion[m, degree] = row
     return expansion
 
 
-def _activation_moments(walk: Walk, trace: Trace, fitted: Network, index: int) -> Sums:
-    """Sum the moments (folds, h, q + 1, q + 1) of [1, parts of the powers, true value]."""
-    series = walk.powers(trace, fitted, index)
-    places = [(m, m + k) for m, parts in enumerate(series, start=1) for k in range(len(parts))]
-    columns = [part for parts in series for part in parts]
-    truth = walk.true_output(trace, index)
-    size = len(columns) + 2
-    moments = np.zeros((walk.n_folds, truth.shape[1], size, size))
-    _add_moments(moments, [*columns, truth], trace)
-    largest = 0.0 if trace.stretched else float(max(truth.max(), -truth.min()))
-    return Sums((moments,), largest, (places, _size_of_summands(fitted, index, trace)))
+def _activation_moments(trace: Trace, fitted: Network, index: int) -> Moments:
+    """Sum the moments (h, q + 1, q + 1) of [1, parts of the powers, true value].
 
-
-def _size_of_summands(network: Network, index: int, trace: Trace) -> FloatArray:
-    """Measure |bias| + Σ |weight| |input| of every neuron: what its potential is summed from.
-
-    A few rows tell.
+    And the squares (h,) of the true potentials.
     """
-    size = np.abs(network.layers[index - 1].bias)
-    for source, matrix in network.sources(index):
-        size = size + np.abs(trace.value(source, slice(SIZE_ROWS))).mean(axis=0) @ np.abs(matrix)
-    return size
+    truth = trace.true_output(index)
+    columns = [*(part for parts in trace.powers(fitted, index) for part in parts), truth]
+    moments = np.zeros((truth.shape[1], len(columns) + 1, len(columns) + 1))
+    moments[:, 0, 0] = trace.weights.sum()
+    for i, left in enumerate(columns, start=1):
+        weighted = trace.weighted(left)
+        moments[:, 0, i] = moments[:, i, 0] = weighted.sum(axis=0)
+        for j, right in enumerate(columns[i - 1 :], start=i):
+            moments[:, i, j] = moments[:, j, i] = np.einsum("nh,nh->h", weighted, right)
+    return moments, trace.weights @ trace.true_potential(index) ** 2
 
 
-def _add_moments(moments: FloatArray, columns: list[FloatArray], trace: Trace) -> None:
-    """Add the weighted moments of [1, *columns], fold by fold."""
-    for fold, rows in trace.folds():
-        moments[fold, :, 0, 0] += trace.weights[rows].sum()
-        for i, left in enumerate(columns, start=1):
-            weighted = trace.weighted(left, rows)
-            moments[fold, :, 0, i] += weighted.sum(axis=0)
-            for j, right in enumerate(columns[i - 1 :], start=i):
-                moments[fold, :, i, j] += np.einsum("nh,nh->h", weighted, right[rows])
-    lower = np.tril_indices(moments.shape[-1], -1)
-    moments[..., lower[0], lower[1]] = moments[..., lower[1], lower[0]]
+# ---- weights ---------------------------------------------------------------------------------
 
 
-def _refit(network: Network, expansions: list[FloatArray], index: int, traces: Traces) -> Layer:
+def _refit(
+    network: Network, expansions: list[FloatArray], index: int, traces: list[Trace]
+) -> Layer:
     """Change a layer's weights so that its polynomial potentials come closer to the true ones.
 
     The moments are those of the true potentials; what the present weights leave of them is
@@ -145,7 +244,7 @@ def _refit(network: Network, expansions: list[FloatArray], index: int, traces: T
     layer = network.layers[index - 1]
     basis = input_basis(network, expansions, index, traces)
     measure = partial(_weight_moments, network=network, index=index, basis=basis)
-    gram, product, power = traces.total(index, measure).arrays
+    gram, product, power = _by_fold(traces, measure)
     weights = np.vstack([matrix for _, matrix in network.sources(index)])
     present = np.vstack([layer.bias, weights if basis is None else basis.T @ weights])
     cross = product - gram @ present
@@ -169,32 +268,23 @@ def _variances(weight: float, first: FloatArray, second: FloatArray) -> FloatArr
 
 
 def _weight_moments(
-    walk: Walk, trace: Trace, network: Network, index: int, basis: FloatArray | None
-) -> Sums:
+    trace: Trace, network: Network, index: int, basis: FloatArray | None
+) -> Moments:
     """Sum the moments of a layer's inputs [1, a_1 … a_k] with its true potentials.
 
-    Arrays (folds, k + 1, k + 1), (folds, k + 1, h) and (folds, h), the last their squares; k
-    is the number of inputs, or of columns of the basis. Folds that are not judged are one.
+    Arrays (k + 1, k + 1), (k + 1, h) and (h,), the last their squares; k is the number of
+    inputs, or of columns of the basis.
     """
     inputs = layer_inputs(trace, network, index)
     inputs = inputs if basis is None else inputs @ basis
-    truth = walk.potential(trace, index)
-    k, h = inputs.shape[1], truth.shape[1]
-    n_folds = min(walk.n_folds, judged_folds(walk.n_folds, k) + 1)
-    gram = np.zeros((n_folds, k + 1, k + 1))
-    product, power = np.zeros((n_folds, k + 1, h)), np.zeros((n_folds, h))
-    for number, rows in trace.folds():
-        fold = min(number, n_folds - 1)
-        weights, weighted = trace.weights[rows], trace.weighted(inputs, rows)
-        first = weights @ inputs[rows]
-        gram[fold, 0, 0] += weights.sum()
-        gram[fold, 0, 1:] += first
-        gram[fold, 1:, 0] += first
-        gram[fold, 1:, 1:] += weighted.T @ inputs[rows]
-        product[fold, 0] += weights @ truth[rows]
-        product[fold, 1:] += weighted.T @ truth[rows]
-        power[fold] += np.einsum("nh,nh->h", trace.weighted(truth, rows), truth[rows])
-    return Sums((gram, product, power))
+    inputs = np.column_stack([np.ones(len(inputs)), inputs])
+    weighted, truth = trace.weighted(inputs), trace.true_potential(index)
+    return weighted.T @ inputs, weighted.T @ truth, trace.weights @ truth**2
+
+
+def layer_inputs(trace: Trace, network: Network, index: int) -> FloatArray:
+    """Give the polynomial values (n, k) of all inputs of layer ``index``."""
+    return np.hstack([trace.value(source) for source, _ in network.sources(index)])
 
 
 def _changed(layer: Layer, bias: FloatArray, matrices: FloatArray) -> Layer:
@@ -206,3 +296,54 @@ def _changed(layer: Layer, bias: FloatArray, matrices: FloatArray) -> Layer:
         begin += len(matrix)
     main = layer.weights + matrices[: len(layer.weights)]
     return Layer(main, layer.bias + bias, layer.activation, skips)
+
+
+def input_basis(
+    network: Network, expansions: list[FloatArray], index: int, traces: list[Trace]
+) -> FloatArray | None:
+    """Find the few directions in which the k inputs of a wide layer vary at all.
+
+    On n rows, and as polynomials with N terms, that are at most min(n, N). A ridge regression
+    on them is the same in an orthonormal basis of these directions, where it costs what the
+    smallest of rows, terms and inputs costs.
+
+    Parameters
+    ----------
+    network, expansions
+        The network with the layers refitted so far, and their expansions.
+    index
+        The layer (1-based).
+    traces
+        The rows, which have passed the layers before.
+
+    Returns
+    -------
+    array (k, r) with orthonormal columns
+        All inputs of the layer are combinations of them. None when rows and terms are not
+        fewer than the inputs.
+    """
+    n_inputs = sum(len(matrix) for _, matrix in network.sources(index))
+    n_rows, order = sum(len(trace.weights) for trace in traces), traces[0].order
+    n_points = count_terms(network.n_features, order) + SPARE_POINTS
+    if min(n_points, n_rows) >= n_inputs:
+        return None
+    if n_rows <= n_points:
+        values = np.concatenate([layer_inputs(trace, network, index) for trace in traces])
+    else:
+        values = _at_points(network, expansions, index, order, n_points)
+    return np.linalg.qr(values.T)[0]
+
+
+def _at_points(
+    network: Network, expansions: list[FloatArray], index: int, order: int, n_points: int
+) -> FloatArray:
+    """Evaluate a layer's inputs at random points as wide as the rows: (n_points, k).
+
+    Unlike a choice of rows, points miss no direction that only rare rows have.
+    """
+    z = np.random.default_rng(0).uniform(-np.sqrt(3), np.sqrt(3), (n_points, network.n_features))
+    inputs = [np.zeros((1, z.shape[1])), z]
+    outputs = [inputs]
+    outputs += [output for _, output in walk(network, tuple(expansions), inputs, order, ray_powers)]
+    values = [sum(outputs[source], start=np.zeros(1)) for source, _ in network.sources(index)]
+    return np.hstack(values)

@@ -15,11 +15,14 @@ from nn2poly.algebra.blocks import BlockProduct
 from nn2poly.algebra.contraction import Block, Products, Share, Whole
 from nn2poly.algebra.divisors import divisor_powers
 from nn2poly.algebra.graded import Blocks, Powers, at_degree, combine, compose
+from nn2poly.algebra.monomials import rank, unrank
 from nn2poly.algebra.rays import ray_powers
 from nn2poly.algebra.symmetric import Cubes, Squares
-from nn2poly.arrays import FloatArray
+from nn2poly.algebra.terms import offsets
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.factored.correction import Correction
-from nn2poly.network.network import Network
+from nn2poly.formula.ranking import largest_rows
+from nn2poly.network.network import Network, map_inputs
 
 Expansions = tuple[FloatArray, ...]
 # Numbers (rows × neurons) of one batch of rays: its Q + 1 parts stay near the cache.
@@ -174,12 +177,9 @@ def ray_parts(network: Network, expansions: Expansions, max_order: int, z: Float
 
     The first has one row; degrees that the network cannot reach are left out.
     """
-    outputs: list[Blocks] = [[np.zeros((1, z.shape[1]), dtype=z.dtype), z]]
-    for index, expansion in enumerate(expansions, start=1):
-        potential = affine(network, index, outputs)
-        below = ray_powers(potential, len(expansion) - 1, max_order)
-        outputs.append(combine(expansion.astype(z.dtype, copy=False), below, max_order))
-    return outputs[-1]
+    inputs = [np.zeros((1, z.shape[1]), dtype=z.dtype), z]
+    same = tuple(expansion.astype(z.dtype, copy=False) for expansion in expansions)
+    return _last(network, same, inputs, max_order, ray_powers)
 
 
 def coefficients_of(
@@ -199,13 +199,77 @@ def coefficients_of(
     array (n_outputs,)
     """
     order = sum(exponents)
-    outputs: list[Blocks] = [_identity(network.n_features, 1)]
-    for index, expansion in enumerate(expansions, start=1):
-        # A coefficient of degree d needs no degree above d.
-        below = divisor_powers(affine(network, index, outputs), len(expansion) - 1, exponents)
-        outputs.append(combine(expansion, below, order))
-    blocks = outputs[-1]
+
+    def powers(v: Blocks, highest: int, _: int) -> list[Blocks]:
+        return divisor_powers(v, highest, exponents)
+
+    blocks = _last(network, expansions, _identity(network.n_features, 1), order, powers)
     return blocks[order][0] if order < len(blocks) else np.zeros(network.n_outputs)
+
+
+def largest_terms(
+    network: Network,
+    expansions: Expansions,
+    correction: Correction | None,
+    degrees: Sequence[int],
+    n: int,
+    column: int | None,
+) -> tuple[IntArray, FloatArray]:
+    """Find the n largest terms of consecutive degrees.
+
+    Parameters
+    ----------
+    degrees
+        At least 1 each.
+    column
+        The output to rank by; None for the norm over all.
+
+    Returns
+    -------
+    arrays (n,) and (n, n_outputs)
+        Positions in the graded basis, largest first, and coefficients.
+    """
+    blocks = term_blocks(network, expansions, degrees[-1], correction)
+    pieces = (piece for degree in degrees for piece in blocks[degree].slices())
+    places, rows = largest_rows(pieces, n, column)
+    return places + offsets(network.n_features, degrees[0])[degrees[0]], rows
+
+
+def terms_with(
+    network: Network,
+    expansions: Expansions,
+    correction: Correction | None,
+    feature: int,
+    degrees: Sequence[int],
+    n: int,
+    column: int | None,
+) -> tuple[IntArray, FloatArray]:
+    """Find the n largest of the terms that hold one feature; see `largest_terms`.
+
+    With the feature first, its terms are the first slice of every degree: x_f times the
+    monomials of one degree less.
+    """
+    p = network.n_features
+    moved = np.array([feature, *(i for i in range(p) if i != feature)], dtype=np.intp)
+    more = None if correction is None else correction.of(moved)
+    blocks = term_blocks(restrict(network, moved), expansions, degrees[-1], more)
+    pieces = (piece for degree in degrees for piece in blocks[degree].slices(0, 1))
+    places, rows = largest_rows(pieces, n, column)
+    begin = np.array(offsets(p, degrees[-1]))
+    places = places + begin[degrees[0] - 1]
+    positions = np.empty(len(places), dtype=np.intp)
+    for degree in degrees:
+        here = (places >= begin[degree - 1]) & (places < begin[degree])
+        others = moved[unrank(places[here] - begin[degree - 1], p, degree - 1)]
+        whole = np.column_stack([np.full(len(others), feature, dtype=np.intp), others])
+        positions[here] = begin[degree] + rank(np.sort(whole, axis=1), p)
+    return positions, rows
+
+
+def restrict(network: Network, variables: IntArray) -> Network:
+    """Give the network of some inputs, the others held at zero in working coordinates."""
+    layers = map_inputs(network, lambda matrix: matrix[variables])
+    return Network(layers, inputs=network.inputs.select(variables.tolist()))
 
 
 def affine(network: Network, index: int, outputs: Sequence[Blocks]) -> Blocks:
@@ -235,6 +299,14 @@ def walk(
         potential = affine(network, index, outputs)
         outputs.append(compose(potential, expansion, max_order, powers))
         yield potential, outputs[-1]
+
+
+def _last(
+    network: Network, expansions: Expansions, inputs: Blocks, max_order: int, powers: Powers
+) -> Blocks:
+    """Walk the layers to the outputs."""
+    *_, (_, outputs) = walk(network, expansions, inputs, max_order, powers)
+    return outputs
 
 
 def _identity(p: int, max_order: int) -> Blocks:

@@ -23,13 +23,15 @@ from nn2poly.factored.engine import (
     Expansions,
     coefficients_of,
     expand_layers,
+    largest_terms,
     padded,
     predict_rays,
     ray_parts,
     ray_rows,
+    restrict,
     term_blocks,
+    terms_with,
 )
-from nn2poly.factored.selection import largest_terms, restrict, terms_with
 from nn2poly.formula import storage
 from nn2poly.formula.document import Document, Stream
 from nn2poly.formula.evaluate import check_batch, check_precision

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
@@ -23,21 +22,13 @@ WEIGHT_RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 # The strongest ridge whose held-out error is within this of the best is taken: a matter of taste,
 # well below the differences between folds.
 SLACK = 0.01
-# Beyond so many columns, so many folds are judged: each costs an eigendecomposition. On networks
-# of 1,024 and 2,048 neurons (the wide table of `benchmarks/calibration.py`) that halves the time,
-# and R² moves by less than 0.0005.
-MANY_COLUMNS, MANY_COLUMNS_FOLDS = 300, 2
-# A potential that varies less than this, relative to its summands, is a rounding error: the unit
-# rounding 2e-16 times some thousand summands.
-DEAD = 1e-12
-# A neuron whose values vary less than this, relative to their size, is constant: as
-# above.
-CONSTANT = 1e-12
+# A neuron whose values vary less than this, relative to their size, is constant; a polynomial
+# potential that is smaller than this, relative to the true one, is a rounding error. It is the
+# unit rounding 2e-16 times some thousand summands.
+ROUNDING = 1e-12
 
 
-def fit_activations(
-    moments: FloatArray, powers: Sequence[int] | None = None, unit: npt.ArrayLike = 1.0
-) -> FloatArray:
+def fit_activations(moments: FloatArray, powers: Sequence[int], size: FloatArray) -> FloatArray:
     """Fit every neuron's true values on its columns, one ridge strength for the layer.
 
     Parameters
@@ -45,10 +36,9 @@ def fit_activations(
     moments
         Array (folds, h, q + 1, q + 1): moments of [1, column 1, …, true value].
     powers
-        Of the potential, in each column after the first; by default all are first powers.
-    unit
-        Array (h,) or a number: the size of what the potential is summed from, in whose
-        rounding a potential that does not vary is lost.
+        Of the potential, in each column after the first.
+    size
+        Array (h,): the size of the true potential.
 
     Returns
     -------
@@ -66,10 +56,9 @@ def fit_activations(
         )
     q = total.shape[-1] - 1
     weight = total[0, 0, 0]
-    rounding = DEAD * np.broadcast_to(np.asarray(unit, dtype=np.float64), len(total))
-    dead = np.stack([0.0 * rounding, *(rounding**m for m in powers or [1] * (q - 1))], axis=1)
+    dead = np.stack([0.0 * size, *((ROUNDING * size) ** m for m in powers)], axis=1)
     mean, square = total[:, 0, q] / weight, total[:, q, q] / weight
-    live = square - mean**2 > CONSTANT * np.maximum(square, 1e-300)
+    live = square - mean**2 > ROUNDING * np.maximum(square, 1e-300)
     errors = np.array(
         [_held_out_error(moments, total, ridge, dead)[live].sum() for ridge in ACTIVATION_RIDGES]
     )
@@ -80,19 +69,12 @@ def fit_activations(
     return np.ascontiguousarray(result.T)
 
 
-def judged_folds(n_folds: int, n_columns: int) -> int:
-    """Judge on every fold in turn; of two, the second is only what is left of a large sample."""
-    if n_folds <= 2:
-        return 1
-    return n_folds if n_columns <= MANY_COLUMNS else MANY_COLUMNS_FOLDS
-
-
 def _held_out_error(
     moments: FloatArray, total: FloatArray, ridge: float, dead: FloatArray
 ) -> FloatArray:
     """Sum the squared errors (h,) on each fold of the fit to the others."""
     error = np.zeros(total.shape[0])
-    for fold in moments[: judged_folds(len(moments), moments.shape[-1])]:
+    for fold in moments:
         if fold[0, 0, 0] > 0 and total[0, 0, 0] > fold[0, 0, 0]:
             coefficients = _ridge(total - fold, ridge, dead)
             residual = np.concatenate([-coefficients, np.ones((len(error), 1))], axis=1)
@@ -144,8 +126,7 @@ def fit_weights(
     n_inputs = n_inputs or gram.shape[-1] - 1
     total, crossed = gram.sum(axis=0), cross.sum(axis=0)
     errors, alone = np.zeros(len(WEIGHT_RIDGES)), 0.0
-    folds = list(zip(gram, cross, square, strict=True))
-    for fold in folds[: judged_folds(len(folds), gram.shape[-1])]:
+    for fold in zip(gram, cross, square, strict=True):
         if 0 < fold[0][0, 0] < total[0, 0]:
             alone += float((fold[2] / unit).sum())
             errors += _ridge_path(total - fold[0], crossed - fold[1], n_inputs).errors(*fold, unit)

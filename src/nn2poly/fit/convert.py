@@ -12,12 +12,16 @@ from nn2poly.arrays import FloatArray
 from nn2poly.assess.alike_rows import find_alike
 from nn2poly.assess.fidelity import JudgingRows, beyond, make_card
 from nn2poly.errors import InvalidInputError, NN2PolyWarning, warn_user
-from nn2poly.factored.expansions import check_taylor_orders, expand_local, expand_taylor
+from nn2poly.factored.calibrated import layer_shares
+from nn2poly.factored.expansions import (
+    check_taylor_orders,
+    expand_local,
+    expand_taylor,
+    warn_if_outside,
+)
 from nn2poly.factored.polynomial_network import PolynomialNetwork
-from nn2poly.factored.radius import warn_if_outside
 from nn2poly.fit.advice import with_advice
 from nn2poly.fit.crossfit import FEW_ROWS, OutOfFold, is_affordable
-from nn2poly.fit.expand import layer_shares
 from nn2poly.fit.fitted_curves import check_curves
 from nn2poly.fit.fitting import (
     Chosen,
@@ -294,7 +298,7 @@ class _Measure:
             n_folds=0 if found is None else found.n_folds,
             held_out=problem.sample.held_out > 0 or found is not None,
             outside=beyond(rows.X, summary.low, summary.high) if found is None else found.outside,
-            per_layer=() if pnet is None else layer_shares(problem, pnet),
+            per_layer=() if pnet is None else layer_shares(problem.working, summary.held_out, pnet),
             path=self.order.path,
             target_r2=None if task.order or not self.order.path else task.target_r2,
             outputs=problem.fit_truth,

@@ -16,10 +16,10 @@ import numpy as np
 
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.assess.fidelity import mean_r2
+from nn2poly.factored.calibrated import calibrate
 from nn2poly.factored.polynomial_network import PolynomialNetwork
 from nn2poly.fit.bound_trials import POWERS, SQUARES
 from nn2poly.fit.crossfit import MOST_TERMS, OutOfFold, cross_fit, cross_fit_orders
-from nn2poly.fit.expand import calibrate_network
 from nn2poly.fit.extrapolation import bounds_beyond, clamped_at
 from nn2poly.fit.fitted_curves import with_curves
 from nn2poly.fit.identify import identify
@@ -248,7 +248,8 @@ def _of_one_region(task: Task, problem: Problem) -> Fitted:
     if problem.of_outputs:
         task.report(f"fitting order {task.order}")
         return Fitted(fit_terms(problem, task.order))
-    pnet = calibrate_network(problem, task.order, refit=task.refit, report=task.report)
+    task.report(f"calibrating order {task.order}")
+    pnet = calibrate(problem.working, problem.fit_rows, task.order, refit=task.refit)
     is_long = pnet.n_terms > MAX_WRITTEN
     if not task.refit or (is_long and not can_refit(problem)):
         return Fitted(None, Candidate(pnet, pnet, None))

@@ -16,7 +16,7 @@ from time import perf_counter
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
-from nn2poly.fit.expand import calibrate_network
+from nn2poly.factored.calibrated import calibrate
 from nn2poly.fit.fitted_curves import with_curves
 from nn2poly.fit.order_search import MAX_AUTO_TERMS, TIE
 from nn2poly.fit.problem import Problem
@@ -146,7 +146,7 @@ def fit_order(problem: Problem, order: int) -> Polynomial:
     """Fit the polynomial of an order, as `convert` does."""
     if problem.of_outputs:
         return fit_terms(problem, order)
-    pnet = calibrate_network(problem, order, refit=True, report=lambda _: None)
+    pnet = calibrate(problem.working, problem.fit_rows, order, refit=True)
     return refine(pnet, problem)[1]
 
 

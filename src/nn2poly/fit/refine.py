@@ -48,9 +48,7 @@ def refine(pnet: PolynomialNetwork, problem: Problem) -> tuple[PolynomialNetwork
         return pnet, formula
     before = Correction(formula.terms, -formula.coefficients)
     change = Correction(refitted.terms, refitted.coefficients).plus(before)
-    moved = _in_coordinates_of(change, formula, pnet)
-    total = moved if pnet.correction is None else pnet.correction.plus(moved)
-    return replace(pnet, correction=total), refitted
+    return replace(pnet, correction=_in_coordinates_of(change, formula, pnet)), refitted
 
 
 def highest_written(n_features: int, max_order: int) -> int:
@@ -88,9 +86,6 @@ def refine_unwritten(
     moved = _in_coordinates_of(added, lower, pnet).plus(
         _in_coordinates_of(Correction(change.terms, share * change.coefficients), change, pnet)
     )
-    if pnet.correction is not None:
-        before = pnet.correction
-        moved = moved.plus(Correction(before.terms, share * before.coefficients))
     expansions = (*pnet.expansions[:-1], share * pnet.expansions[-1])
     return replace(pnet, expansions=expansions, correction=moved)
 

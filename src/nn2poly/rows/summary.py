@@ -12,9 +12,9 @@ from nn2poly.errors import InvalidInputError
 from nn2poly.rows.fit_rows import EvenChoice
 from nn2poly.rows.folds import Rows, Sample
 
-# Held-out rows that are kept for the card, where the standard error of a quantile is small by then,
-# and rows that tell an average slope (taste).
-MAX_HELD_OUT, SOME_ROWS = 20_000, 200
+# Held-out rows that are kept for the card: the standard error of a quantile is small by then
+# (taste).
+MAX_HELD_OUT = 20_000
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,6 @@ class Summary:
         equal for rows that belong together.
     seen_low, seen_high, seen_center
         Arrays (p,): range and weighted mean of all rows.
-    some
-        Array (m, p): rows to fit, evenly chosen, at most `SOME_ROWS`.
     """
 
     n_rows: int
@@ -47,7 +45,6 @@ class Summary:
     seen_low: FloatArray
     seen_high: FloatArray
     seen_center: FloatArray
-    some: FloatArray
     held_out_numbers: IntArray
     held_out_weights: FloatArray
     held_out_units: FloatArray
@@ -77,7 +74,6 @@ def summarise(sample: Sample) -> Summary:
         everything.low,
         everything.high,
         everything.mean,
-        look.some.rows().X,
         kept.index,
         kept.weights,
         kept.number,
@@ -85,18 +81,17 @@ def summarise(sample: Sample) -> Summary:
 
 
 class _Look:
-    """What was seen of some rows: moments and range, the rows for the card, a few to fit."""
+    """What was seen of some rows: moments and range, and the rows for the card."""
 
     def __init__(self) -> None:
         self.fitted, self.everything = _Moments(), _Moments()
-        self.kept, self.some = EvenChoice(MAX_HELD_OUT), EvenChoice(SOME_ROWS)
+        self.kept = EvenChoice(MAX_HELD_OUT)
 
     def merge(self, other: _Look) -> _Look:
         """Add what others have seen."""
         self.fitted.merge(other.fitted)
         self.everything.merge(other.everything)
         self.kept.merge(other.kept)
-        self.some.merge(other.some)
         return self
 
 
@@ -106,7 +101,6 @@ def _look(rows: Rows) -> _Look:
         to_fit = batch.some(batch.fold >= 0)
         look.everything.add(batch.X, batch.weights)
         look.fitted.add(to_fit.X, to_fit.weights)
-        look.some.add(to_fit)
         look.kept.add(batch.some(batch.fold < 0) if rows.held_out else batch)
     return look
 
