@@ -100,3 +100,23 @@ def test_dask_collections_skip_rows_with_holes(times):
     assert poly.card.r2 > 0.5
     with pytest.raises(InvalidInputError, match="NaN"):
         n2p.convert(NETS[0], 2, data=data)
+
+
+def test_a_batch_without_a_complete_row_is_left_out_like_its_rows():
+    """It was refused, while the same rows in one table were left out."""
+    table = np.vstack([HOLED[:100], np.full((50, 2), np.nan), HOLED[100:]])
+    batches = [table[:100], table[100:150], table[150:]]
+    found = n2p.convert(NETS[0], 2, data=batches, missing="skip")
+    expected = n2p.convert(NETS[0], 2, data=table, missing="skip")
+    np.testing.assert_allclose(found.coefficients, expected.coefficients, atol=1e-9)
+    with pytest.raises(InvalidInputError, match="Every row of the data has a missing value"):
+        n2p.convert(NETS[0], 2, data=[table[100:120], table[120:150]], missing="skip")
+
+
+def test_weights_beside_batches_are_those_of_all_rows():
+    """They were refused where a row was left out: 348 weights were asked for, not 400."""
+    weights = RNG.uniform(0.5, 2.0, len(HOLED))
+    options = {"sample_weight": weights, "missing": "skip"}
+    found = n2p.convert(NETS[0], 2, data=[HOLED[:150], HOLED[150:]], **options)
+    expected = n2p.convert(NETS[0], 2, data=HOLED, **options)
+    np.testing.assert_allclose(found.coefficients, expected.coefficients, atol=1e-9)

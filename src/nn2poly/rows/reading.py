@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, overload
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from nn2poly.arrays import FloatArray
 from nn2poly.batches import draws_rows, is_shuffled, split_batch, torch_batches
 from nn2poly.errors import InvalidInputError, NN2PolyWarning, warn_user
 from nn2poly.inputs import complete_rows, frame_columns, offering_skip
-from nn2poly.network.network import Network
 from nn2poly.network.oracle import Model
 from nn2poly.rows.dask_rows import dask_sample
 from nn2poly.rows.folds import (
@@ -30,13 +29,14 @@ from nn2poly.rows.folds import (
 from nn2poly.sampling import Keys, distinct, group_keys, row_keys
 from nn2poly.streams import even_choice, is_dask, open_stream
 
+T = TypeVar("T", bound=Model)
+
 # Batches are kept in memory up to so many numbers, 256 MB; above, every step walks them again.
 GATHERED_NUMBERS = 2**25
 # Groups below which none can be kept for the card while others are fitted and chosen on.
 MIN_GROUPS = 5
 # Rows of which few are different, or in few groups, up to which a conversion is repeated (taste).
 FEW_TO_REPEAT = 5_000
-
 # Rows of a collection of Dask that are looked at for its columns and types.
 FIRST_ROWS = 1_000
 
@@ -55,30 +55,12 @@ def renamed_data(network: Model, data: Any, feature_names: Iterable[str] | None)
     return network.check_data(data, where="data")
 
 
-@overload
 def named_network(
-    network: Network,
+    network: T,
     data: Any,
     feature_names: Iterable[str] | None,
     output_names: Iterable[str] | None,
-) -> Network: ...
-
-
-@overload
-def named_network(
-    network: Model,
-    data: Any,
-    feature_names: Iterable[str] | None,
-    output_names: Iterable[str] | None,
-) -> Model: ...
-
-
-def named_network(
-    network: Model,
-    data: Any,
-    feature_names: Iterable[str] | None,
-    output_names: Iterable[str] | None,
-) -> Model:
+) -> T:
     """Give the network its names: the user's, else the model's, else the data frame's."""
     if feature_names is None and network.feature_names is None and data is not None:
         feature_names = sample_columns(data)
@@ -86,7 +68,7 @@ def named_network(
         # Names that a model gives to its inputs, in a frame that may hold others, too.
         if feature_names is not None and set(own) <= set(feature_names):
             feature_names = own
-    return network.named(feature_names, output_names)
+    return cast("T", network.named(feature_names, output_names))
 
 
 def read_sample(
@@ -129,7 +111,7 @@ def read_sample(
         batches = data if stream is None else stream
         _check_no_groups(groups)
         walk = partial(_checked_batches, batches, network, skip_missing)
-        gathered = _gathered(walk, network)
+        gathered = _gathered(partial(walk, with_holes=True), network)
         if gathered is None:
             _check_no_weights(sample_weight)
             _check_same_order(data)
@@ -147,10 +129,10 @@ def read_sample(
             X = network.check_data(data, where="data", allow_nan=skip_missing)
         weights = _weights(sample_weight, len(X), "sample_weight")
         given = None if groups is None else group_keys(groups, len(X))
-        complete = complete_rows(X, "data")
-        if not complete.all():
-            X, weights = X[complete], weights[complete]
-            given = None if given is None else given[complete]
+    complete = complete_rows(X, "data")
+    if not complete.all():
+        X, weights = X[complete], weights[complete]
+        given = None if given is None else given[complete]
     if not weights.any():
         raise _no_weight("sample_weight")
     keys = _keys(X, weights, given)
@@ -221,12 +203,6 @@ def _warn_drawn(data: Any) -> None:
         )
 
 
-def _complete(X: FloatArray, weights: FloatArray, where: str) -> tuple[FloatArray, FloatArray]:
-    """Leave out rows (n, p) with a hole, which are here only if they may be."""
-    rows = complete_rows(X, where)
-    return (X, weights) if rows.all() else (X[rows], weights[rows])
-
-
 def _gathered(walk: Any, network: Model) -> tuple[FloatArray, FloatArray] | None:
     """Keep batches that together are small, so that they are walked once; None if they are not."""
     parts, rows = [], 0
@@ -251,15 +227,11 @@ def first_table(data: Any) -> Any:
     """
     if is_dask(data):
         return next(even_choice(data, FIRST_ROWS), None)
-    stream = open_stream(data) or torch_batches(data)
-    if stream is not None:
-        first = next(stream(), None)
-    elif not is_batches(data):
-        return data
-    else:
+    if open_stream(data) is None and torch_batches(data) is None and is_batches(data):
         _check_new_iterators(data)
-        first = next(iter(data() if callable(data) else data), None) if _again(data) else None
-    return None if first is None else split_batch(first, "data")[0]
+        if not callable(data) and iter(data) is data:
+            return None
+    return next(all_tables(data), None)
 
 
 def all_tables(data: Any) -> Iterator[Any]:
@@ -284,14 +256,11 @@ def _check_new_iterators(data: Any) -> None:
         )
 
 
-def _again(data: Any) -> bool:
-    """Tell whether looking at the first batch leaves the batches whole."""
-    return callable(data) or iter(data) is not data
-
-
 def is_batches(data: Any) -> bool:
     """Tell batches from one table: a function, an iterator, or an iterable of tables."""
-    if frame_columns(data) is not None or hasattr(data, "dtype") or not _walkable(data):
+    if frame_columns(data) is not None or hasattr(data, "dtype"):
+        return False
+    if not (callable(data) or isinstance(data, Iterable)):
         return False
     if callable(data) or not isinstance(data, list | tuple):
         return True
@@ -302,16 +271,12 @@ def is_batches(data: Any) -> bool:
     return _is_table(first) or _is_table(inside)
 
 
-def _walkable(data: Any) -> bool:
-    return callable(data) or isinstance(data, Iterable)
-
-
 def _is_table(part: Any) -> bool:
     return frame_columns(part) is not None or getattr(part, "ndim", 0) == 2
 
 
 def _checked_batches(
-    data: Any, network: Model, skip_missing: bool
+    data: Any, network: Model, skip_missing: bool, *, with_holes: bool = False
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     batches = data() if callable(data) else iter(data)
     if batches is data:
@@ -323,20 +288,21 @@ def _checked_batches(
         )
     empty, light = True, True
     for number, part in enumerate(batches):
-        X, given = split_batch(part, f"data, batch {number}")
-        if _is_table(X) and not len(X):
-            continue
         where = f"data, batch {number}"
+        table, given = split_batch(part, where)
+        if _is_table(table) and not len(table):
+            continue
         with offering_skip():
-            rows = network.check_data(X, where=where, allow_nan=skip_missing)
-        weights = _weights(given, len(rows), f"weights of batch {number}")
-        yield from chunks(*_complete(rows, weights, where))
-        empty, light = False, light and not weights.any()
+            X = network.check_data(table, where=where, allow_nan=skip_missing)
+        weights = _weights(given, len(X), f"weights of batch {number}")
+        kept = with_holes | ~np.isnan(X).any(axis=1)
+        yield from chunks(X[kept], weights[kept])
+        empty, light = empty and not kept.any(), light and not weights[kept].any()
     if empty:
         raise InvalidInputError(
             "The data are empty.",
             where="data",
-            found="no rows",
+            found="no complete rows" if skip_missing else "no rows",
             remedy="check the filter or file that they come from; a function must return a new "
             "iterator each time that it is called",
         )
