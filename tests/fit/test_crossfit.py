@@ -73,7 +73,7 @@ def test_few_groups_of_many_rows_are_left_out_whole():
 def test_the_order_is_chosen_by_the_other_folds():
     """The rows that choose never judge: a reported 0.99 was below .99 in half of small tables."""
     gaps = []
-    for seed in range(3):
+    for seed in range(8):
         rng = np.random.default_rng(100 + seed)
         network = wavy(seed, 2)
         poly = n2p.convert(network, "auto", data=rng.normal(size=(45, 2)), target_r2=1.0)
