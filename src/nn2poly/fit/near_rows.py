@@ -85,22 +85,21 @@ def _partners(z: FloatArray, rng: np.random.Generator) -> IntArray:
     columns there is one.
     """
     n = len(z)
-    order, ends = rng.permutation(n), np.array([0, n])
-    while z.shape[1] and ends[1] - ends[0] >= 2 * CELL:
-        starts, sizes = ends[:-1], np.diff(ends)
+    n_cells = 2 ** int(np.log2(max(n / CELL, 1.0))) if z.shape[1] else 1
+    # So that all have the same size, a few rows are in two.
+    order = np.resize(rng.permutation(n), (1, -(-n // n_cells) * n_cells))
+    while len(order) < n_cells:
         inside = z[order]
-        wide = np.maximum.reduceat(inside, starts) - np.minimum.reduceat(inside, starts)
+        wide = np.ptp(inside, axis=1)
         axis = np.argmax(wide * rng.random(wide.shape), axis=1)
-        cell = np.repeat(np.arange(len(sizes)), sizes)
-        order = order[np.lexsort((inside[np.arange(n), axis[cell]], cell))]
-        ends = np.sort(np.concatenate([ends, starts + sizes // 2]))
+        along = np.take_along_axis(inside, axis[:, None, None], axis=2)[:, :, 0]
+        half = order.shape[1] // 2
+        turn = np.argpartition(along, half, axis=1)
+        order = np.take_along_axis(order, turn, axis=1).reshape(-1, half)
     # Within a cell, in a new order, each goes with the next, and the last with the first.
-    cell = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    order = order[np.lexsort((rng.random(n), cell))]
-    after = np.arange(1, n + 1)
-    after[ends[1:] - 1] = ends[:-1]
+    order = rng.permuted(order, axis=1)
     partner = np.empty(n, dtype=np.intp)
-    partner[order] = order[after]
+    partner[order] = np.roll(order, 1, axis=1)
     return partner
 
 

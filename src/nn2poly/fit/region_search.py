@@ -8,7 +8,7 @@ they are few, and one number for each column where they are many.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,25 +66,40 @@ class SearchRows:
     shrinkage: FloatArray | None = None
 
 
-def find_cuts(rows: SearchRows, inputs: Inputs, least: int) -> list[Cut]:
-    """Give the best cut of every column that can be cut, the most gainful first.
+def find_cuts(rows: SearchRows, inputs: Inputs, least: int, most: int) -> list[Cut]:
+    """Give the best cuts, each of another column, the most gainful first.
+
+    The columns are those that gain most by one number for each column.
 
     Parameters
     ----------
     least
         Rows that both sides must have.
+    most
+        Cuts.
     """
     pairs = list(zip(inputs.columns, inputs.places, strict=True))
     scores = [_score(rows, column, places) for column, places in pairs]
     linear = np.column_stack([np.ones(len(rows.z)), *scores])
-    found = []
-    for number, (column, places) in enumerate(pairs):
-        bins = _bins(rows, column, places, linear)
-        design = linear if rows.terms is None else rows.terms
-        cut = None if bins is None else _best(rows, design, number, bins, least)
-        if cut is not None and cut.gain > 0:
-            found.append(cut)
-    return sorted(found, key=lambda cut: -cut.gain)
+    alike = np.append(0.0, np.ones(len(scores)))
+    bins = {k: _bins(rows, *pair, linear) for k, pair in enumerate(pairs)}
+    found = _best_cuts(rows, linear, alike, bins, least)[:most]
+    if rows.terms is None or rows.shrinkage is None:
+        return found
+    few = {cut.column: bins[cut.column] for cut in found}
+    return _best_cuts(rows, rows.terms, rows.shrinkage, few, least)
+
+
+def _best_cuts(
+    rows: SearchRows,
+    design: FloatArray,
+    shrinkage: FloatArray,
+    bins: Mapping[int, _Bins | None],
+    least: int,
+) -> list[Cut]:
+    """Find the best cut of each column, by its number; the most gainful first."""
+    tried = [_best(rows, design, shrinkage, *pair, least) for pair in bins.items()]
+    return sorted((cut for cut in tried if cut and cut.gain > 0), key=lambda cut: -cut.gain)
 
 
 def _score(rows: SearchRows, column: Column, places: tuple[int, ...]) -> FloatArray:
@@ -176,8 +191,17 @@ def _along_main(
     return shown, np.asarray(means @ direction)
 
 
-def _best(rows: SearchRows, design: FloatArray, number: int, bins: _Bins, least: int) -> Cut | None:
+def _best(
+    rows: SearchRows,
+    design: FloatArray,
+    shrinkage: FloatArray,
+    number: int,
+    bins: _Bins | None,
+    least: int,
+) -> Cut | None:
     """Find the best cut of one column."""
+    if bins is None:
+        return None
     counts = np.cumsum(np.bincount(bins.of_row, minlength=bins.count))
     fine = np.flatnonzero((counts[:-1] >= least) & (counts[-1] - counts[:-1] >= least))
     if bins.order is not None:
@@ -186,10 +210,9 @@ def _best(rows: SearchRows, design: FloatArray, number: int, bins: _Bins, least:
     if not len(fine):
         return None
     grams, crosses = _running_moments(rows, design, bins)
-    penalty = RIDGE * (_of_one_order(design) if rows.shrinkage is None else rows.shrinkage)
-    left = _explained(grams[fine], crosses[fine], penalty)
-    right = _explained(grams[-1] - grams[fine], crosses[-1] - crosses[fine], penalty)
-    gains = left + right - _explained(grams[-1:], crosses[-1:], penalty)
+    left = _explained(grams[fine], crosses[fine], shrinkage)
+    right = _explained(grams[-1] - grams[fine], crosses[-1] - crosses[fine], shrinkage)
+    gains = left + right - _explained(grams[-1:], crosses[-1:], shrinkage)
     best = int(np.argmax(gains))
     place = int(fine[best])
     if bins.thresholds is not None:
@@ -223,14 +246,17 @@ def _slices(ends: IntArray) -> Iterator[slice]:
         begin = end
 
 
-def _of_one_order(design: FloatArray) -> FloatArray:
-    """Shrink all terms but the constant alike."""
-    return np.concatenate([[0.0], np.ones(design.shape[1] - 1)])
-
-
-def _explained(grams: FloatArray, crosses: FloatArray, penalty: FloatArray) -> FloatArray:
+def _explained(grams: FloatArray, crosses: FloatArray, shrinkage: FloatArray) -> FloatArray:
     """Give the squared error (b,) that fits take away."""
     # A trace of ridge keeps a system regular where terms are the same on all rows.
-    ridge = grams[:, 0, 0, None, None] * np.diag(penalty + 1e-9)
+    ridge = grams[:, 0, 0, None, None] * np.diag(RIDGE * shrinkage + 1e-9)
     solved = np.linalg.solve(grams + ridge, crosses)
     return np.asarray((crosses * solved).sum(axis=(1, 2)))
+
+
+def unit_size(z: FloatArray) -> FloatArray:
+    """Centre coordinates and scale them to unit size; one that does not vary stays 0."""
+    centred = z - z.mean(axis=0)
+    size = centred.std(axis=0)
+    scaled: FloatArray = centred / np.where(size > 1e-12, size, 1.0)
+    return scaled
