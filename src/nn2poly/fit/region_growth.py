@@ -27,8 +27,8 @@ TRIES = 2
 LEAST = 25
 # What is less of the variance is rounding.
 ROUNDING = 1e-7
-# A weaker ridge must bring so much of the error on the rows left out, which are few: bike and
-# California of order 2 and 3 in 64 regions (seed 0) gain .001 to .03 by it.
+# The strongest ridge that costs at most so much more on the rows left out, which are few, is taken:
+# without, California of order 3 in 64 regions (ReLU, seed 0) has an R² of .944 for .965.
 SLACK = 0.02
 # Rows of which the terms are evaluated at a time: they stay in the cache.
 BATCH = 2_048
@@ -286,17 +286,16 @@ class Growth:
     def _child(self, parent: Node, places: IntArray, sums: FloatArray) -> Node:
         """Fit a node towards its parent, as strongly as does best on the rows left out."""
         error = _error(sums, parent.fits)
-        best = Node(places, sums, parent.fits, error, parent.strength, is_inherited=True)
+        tried = [Node(places, sums, parent.fits, error, parent.strength, is_inherited=True)]
         fitted = sums.sum(axis=0) - sums
-        if not np.all(fitted[:, 0, 0] > 0):
-            return best
-        for strength in _weaker(parent.strength):
+        strengths = _weaker(parent.strength) if np.all(fitted[:, 0, 0] > 0) else ()
+        for strength in strengths:
             fits = _ridge(fitted, strength * self.penalty, parent.fits)
             error = _error(sums, fits)
-            if error * (1.0 + SLACK) > best.error:
+            if error >= tried[-1].error:
                 break
-            best = Node(places, sums, fits, error, strength)
-        return best
+            tried.append(Node(places, sums, fits, error, strength))
+        return next(node for node in tried if node.error <= (1.0 + SLACK) * tried[-1].error)
 
 
 def _weaker(strength: float | None) -> Sequence[float]:
