@@ -1,9 +1,9 @@
 """Where to split a region: what a correction of its residual would gain in both halves.
 
-For every column the rows are put into bins, the moments of the terms with themselves and with the
-residual are summed in each, and both sides of every cut are solved from running sums: the exact
-greedy search for the price of one Gram matrix per column. The terms are those of the formula where
-they are few, and one number for each column where they are many.
+The rows are put into bins of a column, the moments of terms with themselves and with the residual
+are summed in each, and both sides of every cut are solved from running sums: the exact greedy
+search for the price of one Gram matrix. Columns are compared by few terms, and the best of them
+searched again with those of the formula where these are few.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SearchRows:
 def find_cuts(rows: SearchRows, inputs: Inputs, least: int, most: int) -> list[Cut]:
     """Give the best cuts, each of another column, the most gainful first.
 
-    The columns are those that gain most by one number for each column.
+    The columns are those that gain most by one number of each column, and its square.
 
     Parameters
     ----------
@@ -79,11 +79,13 @@ def find_cuts(rows: SearchRows, inputs: Inputs, least: int, most: int) -> list[C
         Cuts.
     """
     pairs = list(zip(inputs.columns, inputs.places, strict=True))
-    scores = [_score(rows, column, places) for column, places in pairs]
-    linear = np.column_stack([np.ones(len(rows.z)), *scores])
-    alike = np.append(0.0, np.ones(len(scores)))
-    bins = {k: _bins(rows, *pair, linear) for k, pair in enumerate(pairs)}
-    found = _best_cuts(rows, linear, alike, bins, least)[:most]
+    scores = np.column_stack([_score(rows, *pair) for pair in pairs])
+    # Without the squares, 16 regions of order 2 on bike (16 models of 2,000 and 3,000 rows, seeds
+    # 0 and 1) lose .003, with all terms for every column .001.
+    simple = np.column_stack([np.ones(len(scores)), scores, scores**2])
+    alike = np.append(0.0, np.ones(simple.shape[1] - 1))
+    bins = {k: _bins(rows, *pair, simple) for k, pair in enumerate(pairs)}
+    found = _best_cuts(rows, simple, alike, bins, least)[:most]
     if rows.terms is None or rows.shrinkage is None:
         return found
     few = {cut.column: bins[cut.column] for cut in found}
