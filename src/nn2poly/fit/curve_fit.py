@@ -21,7 +21,7 @@ from nn2poly.inputs import Inputs
 MAX_PRODUCTS = 200
 # Strengths that hold a step back, relative to outputs of unit variance; what its unevenness and
 # its size weigh; and how far one step may lower or raise a rise, as a part of it.
-STRENGTHS, UNEVEN, SIZE, LOWER, RAISE = (1e-5, 1e-4, 1e-3, 1e-2), 1.0, 0.1, -0.7, 1.0
+STRENGTHS, UNEVEN, SIZE, LOWER, RAISE = (1e-2, 1e-3, 1e-4, 1e-5), 1.0, 0.1, -0.7, 1.0
 # Ridge of the quadratics, towards the one of all regions.
 RIDGE = 1e-4
 # Steps, at most, and what each must take away of the error on rows left out, as a part of it.
@@ -69,15 +69,14 @@ class CurveFit:
         """Take steps from some curves, as long as the rows that judge gain."""
         state, penalty = self._state(rises), _penalty(self.knots)
         for _ in range(STEPS):
-            start = state.rises
-            gram, slope = self._normal(state)
-            steps = [np.asarray(np.linalg.solve(gram + s * penalty, slope)) for s in STRENGTHS]
-            before = state.error
-            for step in steps:
-                # One after the other: the terms of wide tables are large.
-                tried = self._state(_moved(start, step))
-                state = min(state, tried, key=lambda either: either.error)
-            if not state.error < (1.0 - GAIN) * before:
+            before, (gram, slope) = state, self._normal(state)
+            for strength in STRENGTHS:
+                step = np.linalg.solve(gram + strength * penalty, slope)
+                tried = self._state(_moved(before.rises, step))
+                if tried.error >= state.error:
+                    break
+                state = tried
+            if not state.error < (1.0 - GAIN) * before.error:
                 break
         return state.rises
 

@@ -111,7 +111,8 @@ def with_curves(
     for count in _turns(regions):
         report("fitting the curves" + (f" of {count} regions" if count > 1 else ""))
         tree = _tree(problem, order, count)
-        problem = problem.with_curves(_fitted(problem, order, tree, knots))
+        rows = _rows(problem, ROWS if count == regions else ROWS // 4)
+        problem = problem.with_curves(_fitted(problem, order, tree, knots, rows))
     return problem
 
 
@@ -120,7 +121,7 @@ def _knots_of(problem: Problem) -> dict[int, FloatArray]:
     asked = problem.transforms
     if asked is None or not problem.bounded:
         return {}
-    X, inputs = _rows(problem).X, problem.inputs
+    X, inputs = _rows(problem, ROWS).X, problem.inputs
     pairs = zip(inputs.columns, inputs.places, strict=True)
     numbers = [(c, p[0]) for c, p in pairs if c.kind == "number"]
     bent = [j for c, j in numbers if asked.bends(c.name, c.coordinates[0].function)]
@@ -128,9 +129,9 @@ def _knots_of(problem: Problem) -> dict[int, FloatArray]:
     return {j: knots for j, knots in found.items() if len(knots) > 2}
 
 
-def _rows(problem: Problem) -> FitRows:
+def _rows(problem: Problem, most: int) -> FitRows:
     rows = problem.fit_rows
-    return rows if len(rows) <= ROWS else rows.some(evenly(len(rows), ROWS))
+    return rows.some(evenly(len(rows), most))
 
 
 def _turns(regions: int) -> Iterator[int]:
@@ -155,10 +156,10 @@ def _tree(problem: Problem, order: int, count: int) -> Tree:
 
 
 def _fitted(
-    problem: Problem, order: int, tree: Tree, knots: Mapping[int, FloatArray]
+    problem: Problem, order: int, tree: Tree, knots: Mapping[int, FloatArray], rows: FitRows
 ) -> dict[int, Curve]:
     """Fit the curves of features with these knots, for the regions of a tree."""
-    rows, inputs, places = _rows(problem), problem.inputs, list(knots)
+    inputs, places = problem.inputs, list(knots)
     near = near_rows(rows, NEAR_TIMES * len(rows), inputs, weight=NEAR_WEIGHT)
     every = stacked([rows, near, shuffled_rows(rows, inputs, share=1.0, weight=SHUFFLED_WEIGHT)])
     truth = problem.truth(every.X)
