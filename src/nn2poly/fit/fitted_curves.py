@@ -22,7 +22,7 @@ from nn2poly.fit.problem import Problem
 from nn2poly.fit.refit import can_refit, fit_terms
 from nn2poly.fit.splitting import grow_tree
 from nn2poly.fit.transforms import no_number, rounded_knots
-from nn2poly.formula.region_tree import Leaf, Tree, region_of
+from nn2poly.formula.region_tree import Leaf, Tree, paths, region_of
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Curve
 from nn2poly.rows.fit_rows import FitRows, stacked
@@ -111,8 +111,11 @@ def with_curves(
     for count in _turns(regions):
         report("fitting the curves" + (f" of {count} regions" if count > 1 else ""))
         tree = _tree(problem, order, count)
-        rows = _rows(problem, ROWS if count == regions else ROWS // 4)
+        last = count == regions or len(paths(tree)) < count
+        rows = _rows(problem, ROWS if last else ROWS // 4)
         problem = problem.with_curves(_fitted(problem, order, tree, knots, rows))
+        if last:
+            break
     return problem
 
 

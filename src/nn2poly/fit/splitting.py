@@ -286,8 +286,10 @@ class GrownTree:
         growth, whole, pool = self.growth, self.whole, self.growth.pool
         rows = gather_rows(self.problem.sample, LEAF_ROWS)
         real = Answered.finite(rows, self.problem.truth(rows.X), self.poly)
-        every = stacked([real.rows, pool.rows.some(~pool.is_real)])
-        residual = np.concatenate([real.left / pool.unit, pool.residual[~pool.is_real]])
+        asked = np.flatnonzero(~pool.is_real)
+        asked = asked[evenly(len(asked), MIXED_TIMES * len(rows))]
+        every = stacked([real.rows, pool.rows.some(asked)])
+        residual = np.concatenate([real.left / pool.unit, pool.residual[asked]])
         region = region_of(growth.tree(), self.poly.inputs, every.X)
         places = [whole.terms.index(term) for term in pool.regression.terms]
         out = []
@@ -375,10 +377,7 @@ def _by_steps(
     every, chosen = scales.design(whole, rows, residual, LEAF_BYTES)
     kept, begun = rows.fold[chosen] == 0, scales.to_design(start)
     best = best_of(every.some(~kept), every.some(kept), [begun])
-    if np.count_nonzero(~kept) >= PLENTY * len(whole.terms):
-        return scales.from_design(best.coefficients)
-    walked = [begun, *islice(steps(every, begun), best.number)]
-    return scales.from_design(walked[-1])
+    return scales.from_design(best.coefficients)
 
 
 def _changed(poly: Polynomial, terms: Listed, change: FloatArray) -> Polynomial:
