@@ -12,15 +12,16 @@ from dataclasses import replace
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.fit.region_cuts import FEW_VALUES
 from nn2poly.inputs import Inputs
 from nn2poly.rows.fit_rows import FitRows
 
 # Rows of a cell, in which each has its partner: between one and two times so many (taste; 6 were
 # no better). Cells are cut anew for every partner, along other columns.
 CELL = 12
-# A number that takes at most so many values, or one of them in such a share of the rows, is taken
+# A number of few values, or one of which such a share of the rows have one value (taste), is taken
 # from one of both rows: no row has an hour of 8.3, or a part of the usual capital gain of 0.
-FEW_VALUES, SPIKE = 30, 0.05
+SPIKE = 0.05
 
 
 def near_rows(rows: FitRows, count: int, inputs: Inputs, *, weight: float) -> FitRows:

@@ -8,8 +8,9 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 
-# Up to so many values every gap between two is a cut, else quantiles are (bike's hour has 24).
-MAX_GAPS, QUANTILES = 32, 16
+# Up to so many values every gap between two is a cut (bike's hour has 24), else half as many
+# quantiles are.
+FEW_VALUES = 32
 # A cut is rounded within so much of the way to the next one.
 ROUNDING = 0.25
 
@@ -31,11 +32,11 @@ def cuts(x: FloatArray) -> FloatArray:
     """
     x = np.sort(x)
     values = x[np.append(True, x[1:] > x[:-1])]
-    if len(values) <= MAX_GAPS:
+    if len(values) <= FEW_VALUES:
         return (values[:-1] + values[1:]) / 2.0
     # The middles of quantile bins' neighbourhoods, each rounded as far as it goes.
-    shares = np.arange(1, QUANTILES) / QUANTILES
-    reach = ROUNDING / QUANTILES
+    count = FEW_VALUES // 2
+    shares, reach = np.arange(1, count) / count, ROUNDING / count
     places = np.linspace(0.0, 1.0, len(x))
     lower, upper = np.interp(shares - reach, places, x), np.interp(shares + reach, places, x)
     whole = bool(np.all(values == np.round(values)))

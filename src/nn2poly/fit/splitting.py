@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
 from operator import add
 
 import numpy as np
@@ -23,7 +22,7 @@ from nn2poly.assess.fidelity import mean_r2
 from nn2poly.factored.correction import Correction
 from nn2poly.fit.asked_rows import edge_rows, mixed_rows, shuffled_rows, weighed_down
 from nn2poly.fit.basis import orthonormal_basis
-from nn2poly.fit.gradients import Scales, best_of, steps
+from nn2poly.fit.gradients import DESIGN_BYTES, Scales, best_of
 from nn2poly.fit.near_rows import near_rows
 from nn2poly.fit.problem import Problem
 from nn2poly.fit.region_growth import Growth, Pool
@@ -62,12 +61,6 @@ MIXED_TIMES, SHUFFLED_WEIGHT = 3, 0.1
 # order 3 on bike (seeds 0 and 1, ReLU and tanh) gain .003 to .010, 64 of order 2 on California
 # .002 to .006; three times the sample, each of weight 1, gain about half of that.
 NEAR_TIMES, NEAR_WEIGHT = 7, 0.5
-# Rows with one number at a bound, of the sample: a leaf of 86 rows of order 3 on California (seed
-# 10) was off by 48 at rooms that none of them had.
-EDGE_SHARE = 0.5
-# Bytes of the design matrix of one leaf, and rows for each term with which a leaf does without the
-# rows that judge it: to walk once more with them takes as long as everything else.
-LEAF_BYTES, PLENTY = 2**29, 10
 
 
 def split_regions(
@@ -325,7 +318,9 @@ def _asked(rows: FitRows, inputs: Inputs) -> tuple[list[FitRows], list[FitRows]]
     every = [
         near_rows(rows, NEAR_TIMES * len(rows), inputs, weight=NEAR_WEIGHT),
         mixed_rows(rows, MIXED_TIMES * len(rows), inputs),
-        edge_rows(rows, inputs, share=EDGE_SHARE),
+        # A leaf of 86 rows of order 3 on California (seed 10) was off by 48 without these, at rooms
+        # that none of its rows had.
+        edge_rows(rows, inputs, share=1.0),
         shuffled_rows(rows, inputs, share=1.0, weight=SHUFFLED_WEIGHT),
     ]
     share = min(1.0, ASKED_ROWS / max(1, sum(map(len, every))))
@@ -374,7 +369,7 @@ def _by_steps(
 ) -> FloatArray:
     """Descend in one leaf, as long as rows left out gain by it."""
     scales = Scales.of(np.ones(residual.shape[1]), shrinkage(whole.terms.orders()))
-    every, chosen = scales.design(whole, rows, residual, LEAF_BYTES)
+    every, chosen = scales.design(whole, rows, residual, DESIGN_BYTES[0])
     kept, begun = rows.fold[chosen] == 0, scales.to_design(start)
     best = best_of(every.some(~kept), every.some(kept), [begun])
     return scales.from_design(best.coefficients)
