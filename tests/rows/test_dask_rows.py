@@ -196,7 +196,8 @@ def test_a_worker_that_is_killed_changes_nothing(monkeypatch, cluster, network, 
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_no_region(monkeypatch, cluster, network, frame):
-    """It dies while the rows come that the tree grows on and the leaves are fitted to."""
+    """It dies while the rows come that leaves of many terms are fitted to."""
+    monkeypatch.setattr(splitting, "FEW_TERMS", 4)
     expected = n2p.convert(network, 2, data=frame, regions=8)
     assert len(expected.regions) > 4
     cluster.wait_for_workers(2, timeout=60)

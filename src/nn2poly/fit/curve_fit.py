@@ -71,7 +71,7 @@ class CurveFit:
         for _ in range(STEPS):
             before, (gram, slope) = state, self._normal(state)
             for strength in STRENGTHS:
-                step = np.linalg.solve(gram + strength * penalty, slope)
+                step = np.asarray(np.linalg.solve(gram + strength * penalty, slope))
                 tried = self._state(_moved(before.rises, step))
                 if tried.error >= state.error:
                     break

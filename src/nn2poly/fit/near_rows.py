@@ -42,7 +42,7 @@ def near_rows(rows: FitRows, count: int, inputs: Inputs, *, weight: float) -> Fi
     kinds = [_kind(rows.X[:, list(places)]) for places in inputs.places]
     # Cells along flags, of which there may be many, would be wide in the numbers.
     flags = [places[0] for places, kind in zip(inputs.places, kinds, strict=True) if kind == "flag"]
-    z = _unit_size(np.delete(inputs.to_working(rows.X), flags, axis=1))
+    z = unit_size(np.delete(inputs.to_working(rows.X), flags, axis=1))
     parts, base = [], np.arange(count) % len(rows)
     for begin in range(0, count, len(rows)):
         here = base[begin : begin + len(rows)]
@@ -104,8 +104,8 @@ def _partners(z: FloatArray, rng: np.random.Generator) -> IntArray:
     return partner
 
 
-def _unit_size(z: FloatArray) -> FloatArray:
-    """Scale coordinates to unit size; one that does not vary stays 0."""
+def unit_size(z: FloatArray) -> FloatArray:
+    """Centre coordinates and scale them to unit size; one that does not vary stays 0."""
     size = z.std(axis=0)
     scaled: FloatArray = (z - z.mean(axis=0)) / np.where(size > 1e-12, size, 1.0)
     return scaled

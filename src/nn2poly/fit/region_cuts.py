@@ -31,7 +31,7 @@ def cuts(x: FloatArray) -> FloatArray:
     array([0.1, 0.2, 0.3])
     """
     x = np.sort(x)
-    values = x[np.append(True, x[1:] > x[:-1])]
+    values: FloatArray = x[np.append(True, x[1:] > x[:-1])]
     if len(values) <= FEW_VALUES:
         return (values[:-1] + values[1:]) / 2.0
     # The middles of quantile bins' neighbourhoods, each rounded as far as it goes.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from nn2poly.arrays import BoolArray, FloatArray, IntArray
-from nn2poly.fit.region_search import Cut, SearchRows, find_cuts, unit_size
+from nn2poly.fit.near_rows import unit_size
+from nn2poly.fit.region_search import Cut, SearchRows, find_cuts
 from nn2poly.fit.regression import Regression
 from nn2poly.fit.strengths import STRENGTHS, shrinkage
 from nn2poly.formula.region_tree import Leaf, Split, Tree, question
@@ -260,13 +261,13 @@ class Growth:
         pool, real = self.pool, self._real(node)
         if len(real) < 2 * self.least:
             return []
-        inputs, weights = pool.regression.inputs, pool.rows.weights[real]
-        left = pool.left(real, node.fits) / np.sqrt(weights)[:, None]
-        X = pool.rows.X[real]
-        rows = SearchRows(X, unit_size(inputs.to_working(X)), weights, left)
-        if len(self.penalty) <= SEARCH_TERMS:
-            terms = pool.matrix[real, : len(self.penalty)] / np.sqrt(weights)[:, None]
-            rows = replace(rows, terms=terms, shrinkage=self.penalty)
+        inputs, X = pool.regression.inputs, pool.rows.X[real]
+        weights, left = pool.rows.weights[real], pool.left(real, node.fits)
+        # What is known of rows is times the roots of their weights.
+        root, m = np.sqrt(weights)[:, None], len(self.penalty)
+        terms = pool.matrix[real, : m if m <= SEARCH_TERMS else 0] / root
+        z = unit_size(inputs.to_working(X))
+        rows = SearchRows(X, z, weights, left / root, terms, self.penalty)
         return find_cuts(rows, inputs, self.least, TRIES)
 
     def _divided(self, node: Node, cut: Cut) -> tuple[Cut, Node, Node]:

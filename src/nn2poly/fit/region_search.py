@@ -9,7 +9,7 @@ searched again with those of the formula where these are few.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,15 +55,15 @@ class SearchRows:
         Array (n, k): what is left of the outputs, in their units.
     terms, shrinkage
         Arrays (n, m) and (m,): terms to correct by, the constant first, and what each is shrunk;
-        None for one number of each column.
+        of no terms, each column and its square.
     """
 
     X: FloatArray
     z: FloatArray
     weights: FloatArray
     residual: FloatArray
-    terms: FloatArray | None = None
-    shrinkage: FloatArray | None = None
+    terms: FloatArray
+    shrinkage: FloatArray
 
 
 def find_cuts(rows: SearchRows, inputs: Inputs, least: int, most: int) -> list[Cut]:
@@ -82,25 +82,19 @@ def find_cuts(rows: SearchRows, inputs: Inputs, least: int, most: int) -> list[C
     scores = np.column_stack([_score(rows, *pair) for pair in pairs])
     # Without the squares, 16 regions of order 2 on bike (16 models of 2,000 and 3,000 rows, seeds
     # 0 and 1) lose .003, with all terms for every column .001.
-    simple = np.column_stack([np.ones(len(scores)), scores, scores**2])
-    alike = np.append(0.0, np.ones(simple.shape[1] - 1))
-    bins = {k: _bins(rows, *pair, simple) for k, pair in enumerate(pairs)}
-    found = _best_cuts(rows, simple, alike, bins, least)[:most]
-    if rows.terms is None or rows.shrinkage is None:
+    design = np.column_stack([np.ones(len(scores)), scores, scores**2])
+    simple = replace(rows, terms=design, shrinkage=np.append(0.0, np.ones(design.shape[1] - 1)))
+    tried = {k: _bins(simple, *pair) for k, pair in enumerate(pairs)}
+    bins = {k: found for k, found in tried.items() if found is not None}
+    found = _best_cuts(simple, bins, least)[:most]
+    if not rows.terms.size:
         return found
-    few = {cut.column: bins[cut.column] for cut in found}
-    return _best_cuts(rows, rows.terms, rows.shrinkage, few, least)
+    return _best_cuts(rows, {cut.column: bins[cut.column] for cut in found}, least)
 
 
-def _best_cuts(
-    rows: SearchRows,
-    design: FloatArray,
-    shrinkage: FloatArray,
-    bins: Mapping[int, _Bins | None],
-    least: int,
-) -> list[Cut]:
+def _best_cuts(rows: SearchRows, bins: Mapping[int, _Bins], least: int) -> list[Cut]:
     """Find the best cut of each column, by its number; the most gainful first."""
-    tried = [_best(rows, design, shrinkage, *pair, least) for pair in bins.items()]
+    tried = [_best(rows, number, found, least) for number, found in bins.items()]
     return sorted((cut for cut in tried if cut and cut.gain > 0), key=lambda cut: -cut.gain)
 
 
@@ -137,9 +131,7 @@ class _Bins:
     order: IntArray | None = None
 
 
-def _bins(
-    rows: SearchRows, column: Column, places: tuple[int, ...], design: FloatArray
-) -> _Bins | None:
+def _bins(rows: SearchRows, column: Column, places: tuple[int, ...]) -> _Bins | None:
     if column.kind == "number":
         x = rows.X[:, places[0]]
         thresholds = cuts(x)
@@ -148,7 +140,7 @@ def _bins(
         return _Bins(np.searchsorted(thresholds, x, side="right"), len(thresholds) + 1, thresholds)
     level = _levels(rows, column, places)
     count = max(2, len(places))
-    order = _ordered(level, rows, count, design)
+    order = _ordered(level, rows, count)
     if len(order) < 2:
         return None
     rank = np.full(count + 1, len(order), dtype=np.intp)
@@ -166,12 +158,12 @@ def _levels(rows: SearchRows, column: Column, places: tuple[int, ...]) -> IntArr
     return np.where(shown.any(axis=1), shown.argmax(axis=1), none)
 
 
-def _ordered(level: IntArray, rows: SearchRows, count: int, design: FloatArray) -> IntArray:
+def _ordered(level: IntArray, rows: SearchRows, count: int) -> IntArray:
     """Order the levels that rows show by what their residuals do along the columns.
 
     By their means alone, levels in which a slope differs would not be told apart.
     """
-    moments = (design[:, :, None] * rows.residual[:, None, :]).reshape(len(level), -1)
+    moments = (rows.terms[:, :, None] * rows.residual[:, None, :]).reshape(len(level), -1)
     shown, along = _along_main(level, rows.weights, moments, count)
     return shown[np.argsort(along, kind="stable")]
 
@@ -193,17 +185,8 @@ def _along_main(
     return shown, np.asarray(means @ direction)
 
 
-def _best(
-    rows: SearchRows,
-    design: FloatArray,
-    shrinkage: FloatArray,
-    number: int,
-    bins: _Bins | None,
-    least: int,
-) -> Cut | None:
+def _best(rows: SearchRows, number: int, bins: _Bins, least: int) -> Cut | None:
     """Find the best cut of one column."""
-    if bins is None:
-        return None
     counts = np.cumsum(np.bincount(bins.of_row, minlength=bins.count))
     fine = np.flatnonzero((counts[:-1] >= least) & (counts[-1] - counts[:-1] >= least))
     if bins.order is not None:
@@ -211,10 +194,10 @@ def _best(
         fine = fine[fine < len(bins.order) - 1]
     if not len(fine):
         return None
-    grams, crosses = _running_moments(rows, design, bins)
-    left = _explained(grams[fine], crosses[fine], shrinkage)
-    right = _explained(grams[-1] - grams[fine], crosses[-1] - crosses[fine], shrinkage)
-    gains = left + right - _explained(grams[-1:], crosses[-1:], shrinkage)
+    grams, crosses = _running_moments(rows, bins)
+    left = _explained(grams[fine], crosses[fine], rows.shrinkage)
+    right = _explained(grams[-1] - grams[fine], crosses[-1] - crosses[fine], rows.shrinkage)
+    gains = left + right - _explained(grams[-1:], crosses[-1:], rows.shrinkage)
     best = int(np.argmax(gains))
     place = int(fine[best])
     if bins.thresholds is not None:
@@ -225,14 +208,12 @@ def _best(
     return Cut(float(gains[best]), number, levels=chosen)
 
 
-def _running_moments(
-    rows: SearchRows, design: FloatArray, bins: _Bins
-) -> tuple[FloatArray, FloatArray]:
+def _running_moments(rows: SearchRows, bins: _Bins) -> tuple[FloatArray, FloatArray]:
     """Sum products of terms with terms (b, m, m), and with the residual (b, m, k), up to bins."""
     order = np.argsort(bins.of_row, kind="stable")
     ends = np.cumsum(np.bincount(bins.of_row, minlength=bins.count))
     root = np.sqrt(rows.weights[order, None])
-    matrix, target = design[order] * root, rows.residual[order] * root
+    matrix, target = rows.terms[order] * root, rows.residual[order] * root
     m, k = matrix.shape[1], target.shape[1]
     grams, crosses = np.empty((bins.count, m, m)), np.empty((bins.count, m, k))
     for place, here in enumerate(_slices(ends)):
@@ -254,11 +235,3 @@ def _explained(grams: FloatArray, crosses: FloatArray, shrinkage: FloatArray) ->
     ridge = grams[:, 0, 0, None, None] * np.diag(RIDGE * shrinkage + 1e-9)
     solved = np.linalg.solve(grams + ridge, crosses)
     return np.asarray((crosses * solved).sum(axis=(1, 2)))
-
-
-def unit_size(z: FloatArray) -> FloatArray:
-    """Centre coordinates and scale them to unit size; one that does not vary stays 0."""
-    centred = z - z.mean(axis=0)
-    size = centred.std(axis=0)
-    scaled: FloatArray = centred / np.where(size > 1e-12, size, 1.0)
-    return scaled

@@ -80,9 +80,10 @@ def split_regions(
         Rewrites the polynomial of each region, at the end, by the features that are fixed there.
     """
     if isinstance(regions, str):
-        found = grow_regions(poly, problem, MAX_AUTO, target_r2=target_r2)
+        grown = grow_tree(poly, problem, MAX_AUTO, target_r2=target_r2)
+        found = grown.regions(_enough(grown.growth.errors))
     else:
-        found = grow_regions(poly, problem, regions)
+        found = grow_tree(poly, problem, regions).regions()
     if len(found.polynomials) == 1:
         return poly
     ways, inputs = paths(found.tree), poly.inputs
@@ -125,41 +126,10 @@ def _r2(truth: FloatArray, found: FloatArray) -> float | None:
 
 @dataclass(frozen=True)
 class Regions:
-    """A tree, and the polynomial of each leaf by its number.
-
-    Parameters
-    ----------
-    errors
-        The share of the variance that is left on rows left out, with 1, 2, … regions.
-    """
+    """A tree, and the polynomial of each leaf by its number."""
 
     tree: Tree
     polynomials: tuple[Polynomial, ...]
-    errors: tuple[float, ...]
-
-
-def grow_regions(
-    poly: Polynomial,
-    problem: Problem,
-    most: int,
-    *,
-    target_r2: float | None = None,
-) -> Regions:
-    """Split where rows left out gain by it.
-
-    Parameters
-    ----------
-    poly
-        The polynomial of one region, which all others start from.
-    most
-        Most regions.
-    target_r2
-        As few as reach this R² on rows left out, or come close to what more would reach; one
-        where that is not much. None for as many as help.
-    """
-    grown = grow_tree(poly, problem, most, target_r2=target_r2)
-    count = grown.most if target_r2 is None else _enough(grown.growth.errors)
-    return grown.regions(count)
 
 
 def grow_tree(
@@ -170,10 +140,16 @@ def grow_tree(
     target_r2: float | None = None,
     quick: bool = False,
 ) -> GrownTree:
-    """Grow a tree without fitting its leaves; see `grow_regions`.
+    """Split where rows left out gain by it, without fitting the leaves.
 
     Parameters
     ----------
+    poly
+        The polynomial of one region, which all others start from.
+    most
+        Most regions.
+    target_r2
+        Where to stop: an R² on rows left out. None for as many regions as help.
     quick
         On few rows, with few terms in the leaves as well.
     """
@@ -189,8 +165,7 @@ def grow_tree(
     asked = _answered(first, poly, problem, real)
     growth = Growth(_pool(part, [real.some(chosen), *asked], problem))
     growth.grow(most, lambda left: target_r2 is not None and 1.0 - left >= target_r2)
-    rest = np.setdiff1d(np.arange(len(real.rows)), chosen)
-    return GrownTree(poly, problem, whole, growth, real, real.some(rest), later)
+    return GrownTree(poly, problem, whole, growth, real, later)
 
 
 @dataclass(frozen=True)
@@ -224,9 +199,8 @@ class GrownTree:
         The terms of the leaves, of which some did while the tree grew.
     growth
         The tree.
-    real, rest, later
-        Rows of the sample; those of them that the tree did not grow on; and more rows to ask the
-        network for.
+    real, later
+        Rows of the sample, and more rows to ask the network for.
     """
 
     poly: Polynomial
@@ -234,7 +208,6 @@ class GrownTree:
     whole: Regression
     growth: Growth
     real: Answered
-    rest: Answered
     later: Sequence[FitRows]
 
     @property
@@ -247,7 +220,7 @@ class GrownTree:
         poly, growth = self.poly, self.growth
         growth.keep(self.most if count is None else count)
         if len(growth.leaves) == 1:
-            return Regions(Leaf(0), (poly,), tuple(growth.errors))
+            return Regions(Leaf(0), (poly,))
         changes = self._few_terms() if len(self.whole.terms) <= FEW_TERMS else self._many_terms()
         basis, terms = self.whole.basis, self.whole.terms
         tree = growth.tree()
@@ -259,7 +232,7 @@ class GrownTree:
             )
             for number, change in enumerate(changes)
         )
-        return Regions(tree, polynomials, tuple(growth.errors))
+        return Regions(tree, polynomials)
 
     def _few_terms(self) -> list[FloatArray]:
         """Fit the leaves to the moments of all rows."""
@@ -272,7 +245,8 @@ class GrownTree:
     def _more(self) -> Pool:
         """The rows that the tree did not grow on."""
         asked = _answered(self.later, self.poly, self.problem, self.real)
-        return _pool(self.whole, [self.rest, *asked], self.problem)
+        rest = ~np.isin(self.real.rows.index, self.growth.pool.rows.index)
+        return _pool(self.whole, [self.real.some(rest), *asked], self.problem)
 
     def _many_terms(self) -> list[FloatArray]:
         """Fit the terms that did while the tree grew, and go on from there with all of them."""
