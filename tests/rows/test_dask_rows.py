@@ -141,7 +141,7 @@ def test_the_rows_for_the_card_do_not_depend_on_the_parts(monkeypatch, network, 
     parts = dask.array.from_array(frame.to_numpy(), chunks=(211, 3))
     with dask.config.set(scheduler="synchronous"):
         cut = n2p.polynomial_network(network, 2, data=parts).card
-    assert whole.n_rows == 50
+    assert 25 <= whole.n_rows <= 50
     assert (cut.n_rows, cut.max_error) == (whole.n_rows, pytest.approx(whole.max_error))
 
 
@@ -171,7 +171,8 @@ def cluster():
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_no_region(monkeypatch, cluster, network, frame):
-    """It dies while the rows come that the formula, the tree and its leaves are fitted to."""
+    """It dies while the rows come that leaves of many terms are fitted to."""
+    monkeypatch.setattr(splitting, "FEW_TERMS", 4)
     expected = n2p.convert(network, 2, data=frame, regions=8)
     assert len(expected.regions) > 4
     cluster.wait_for_workers(2, timeout=60)

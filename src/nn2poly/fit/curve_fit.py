@@ -15,21 +15,21 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.fit.regression import BATCH_BYTES
 from nn2poly.inputs import Inputs
 
-# Products in the quadratics, at most; of more, those of numbers, or squares alone.
+# Products in the quadratics, at most (taste); of more, those of numbers, or squares alone.
 MAX_PRODUCTS = 200
-# Strengths that hold a step back, relative to outputs of unit variance; what its unevenness and
-# its size weigh; and how far one step may lower or raise a rise, as a part of it.
-STRENGTHS, UNEVEN, SIZE, LOWER, RAISE = (1e-5, 1e-4, 1e-3, 1e-2), 1.0, 0.1, -0.7, 1.0
-# Ridge of the quadratics, towards the one of all regions.
+# Strengths that hold a step back, relative to outputs of unit variance; what its size weighs
+# beside its unevenness; and how far one step may move a rise, as a part of it (taste).
+STRENGTHS, SIZE, FARTHEST = (1e-2, 1e-3, 1e-4, 1e-5), 0.1, 0.7
+# Ridge of the quadratics, towards the one of all regions (taste).
 RIDGE = 1e-4
-# Steps, at most, and what each must take away of the error on rows left out, as a part of it.
+# Steps, at most, and what each must take away of the error on rows left out, as a part of it
+# (taste).
 STEPS, GAIN = 10, 0.0005
-# No rise of a curve is less: it would stay flat there for ever.
+# No rise of a curve is less: steps are relative, and it would stay flat there for ever.
 LEAST = 1e-4
-# Bytes of the matrix of slopes that is worked on at a time.
-BATCH_BYTES = 2**26
 
 Rises = list[FloatArray]
 
@@ -69,15 +69,14 @@ class CurveFit:
         """Take steps from some curves, as long as the rows that judge gain."""
         state, penalty = self._state(rises), _penalty(self.knots)
         for _ in range(STEPS):
-            start = state.rises
-            gram, slope = self._normal(state)
-            steps = [np.asarray(np.linalg.solve(gram + s * penalty, slope)) for s in STRENGTHS]
-            before = state.error
-            for step in steps:
-                # One after the other: the terms of wide tables are large.
-                tried = self._state(_moved(start, step))
-                state = min(state, tried, key=lambda either: either.error)
-            if not state.error < (1.0 - GAIN) * before:
+            before, (gram, slope) = state, self._normal(state)
+            for strength in STRENGTHS:
+                step = np.asarray(np.linalg.solve(gram + strength * penalty, slope))
+                tried = self._state(_moved(before.rises, step))
+                if tried.error >= state.error:
+                    break
+                state = tried
+            if not state.error < (1.0 - GAIN) * before.error:
                 break
         return state.rises
 
@@ -210,7 +209,7 @@ def whole(rises: FloatArray) -> FloatArray:
 
 def _moved(rises: Rises, step: FloatArray) -> Rises:
     ends = np.cumsum([len(r) for r in rises])[:-1]
-    changes = np.split(np.clip(step, LOWER, RAISE), ends)
+    changes = np.split(np.clip(step, -FARTHEST, FARTHEST), ends)
     return [whole(r * (1.0 + change)) for r, change in zip(rises, changes, strict=True)]
 
 
@@ -220,5 +219,5 @@ def _penalty(knots: Sequence[FloatArray]) -> FloatArray:
     penalty = np.zeros((sum(sizes), sum(sizes)))
     for size, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True):
         apart, here = np.diff(np.eye(size), axis=0), slice(end - size, end)
-        penalty[here, here] = UNEVEN * apart.T @ apart + SIZE * np.eye(size)
+        penalty[here, here] = apart.T @ apart + SIZE * np.eye(size)
     return penalty

@@ -20,9 +20,9 @@ from nn2poly.fit.curve_fit import CurveFit, Rises, products, whole
 from nn2poly.fit.near_rows import near_rows
 from nn2poly.fit.problem import Problem
 from nn2poly.fit.refit import can_refit, fit_terms
-from nn2poly.fit.splitting import grow_tree
+from nn2poly.fit.splitting import NEAR_WEIGHT, grow_tree
 from nn2poly.fit.transforms import no_number, rounded_knots
-from nn2poly.formula.region_tree import Leaf, Tree, region_of
+from nn2poly.formula.region_tree import Leaf, Tree, paths, region_of
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Curve
 from nn2poly.rows.fit_rows import FitRows, stacked
@@ -32,23 +32,20 @@ from nn2poly.sampling import evenly
 # many of them cost one and 16 quadratics on California .001 to .005 of R² (ReLU and tanh, seeds 0
 # and 1), and curves up to the last row of a tail up to .004 (tanh, seed 3).
 # Of many columns each has fewer, so that there are about so many rises.
-TAIL = np.array([0.001, 0.004, 0.01])
-SHARES = np.concatenate([TAIL, np.linspace(0.03, 0.97, 25), 1.0 - TAIL[::-1]])
-MAX_RISES, FEWEST = 500, 7
+SHARES = np.r_[0.001, 0.004, 0.01, np.linspace(0.03, 0.97, 25), 0.99, 0.996, 0.999]
+MAX_RISES = 500
 # Columns with a curve, at most: 200 take a minute and 3 GB.
 MAX_CURVES = 100
-# Rows that curves are fitted on: of the sample, near rows for each of them and what these weigh,
-# and the weight of rows with shuffled columns. Twice the rows gain nothing there, with one near row
-# for each 16 regions lose up to .003. Without shuffled ones, quadratics have an R² down to
-# −1.9 on such rows (California, tanh, seed 0), with .1 they lose .005 on rows as they are.
-ROWS, NEAR_TIMES, NEAR_WEIGHT, SHUFFLED_WEIGHT = 10_000, 3, 0.5, 0.04
+# Rows that curves are fitted on: of the sample, near rows for each of them, and the weight of rows
+# with shuffled columns. Twice the rows gain nothing there, with one near row for each 16 regions
+# lose up to .003. Without shuffled ones, quadratics have an R² down to −1.9 on such rows
+# (California, tanh, seed 0), with .1 they lose .005 on rows as they are. Turns before the last
+# take a quarter of the rows: that costs 16 regions on California .001, and halves the time.
+ROWS, NEAR_TIMES, SHUFFLED_WEIGHT = 10_000, 3, 0.04
 # Folds are left out in turn until so many rows have judged; the curves of all are averaged. With
 # one fold of 300 rows, 8 regions on bike (ReLU and tanh, seeds 0 and 1) lose up to .08 of R²; all
 # folds of 3,000 gain at most .0015 (California and bike) in four times the time.
 ENOUGH_JUDGED = 400
-# Regions of each turn are so many times those of the turn before. By 4 instead, 16 regions on
-# California lose up to .003 of R² on three of four networks (ReLU and tanh, seeds 0 and 1).
-TURN = 2
 # A knot whose neighbours say its share so closely is left out (taste); digits of the shares.
 FLAT, DIGITS = 0.002, 5
 
@@ -111,7 +108,11 @@ def with_curves(
     for count in _turns(regions):
         report("fitting the curves" + (f" of {count} regions" if count > 1 else ""))
         tree = _tree(problem, order, count)
-        problem = problem.with_curves(_fitted(problem, order, tree, knots))
+        last = count == regions or len(paths(tree)) < count
+        rows = _rows(problem, ROWS if last else ROWS // 4)
+        problem = problem.with_curves(_fitted(problem, order, tree, knots, rows))
+        if last:
+            break
     return problem
 
 
@@ -120,7 +121,7 @@ def _knots_of(problem: Problem) -> dict[int, FloatArray]:
     asked = problem.transforms
     if asked is None or not problem.bounded:
         return {}
-    X, inputs = _rows(problem).X, problem.inputs
+    X, inputs = _rows(problem, ROWS).X, problem.inputs
     pairs = zip(inputs.columns, inputs.places, strict=True)
     numbers = [(c, p[0]) for c, p in pairs if c.kind == "number"]
     bent = [j for c, j in numbers if asked.bends(c.name, c.coordinates[0].function)]
@@ -128,9 +129,9 @@ def _knots_of(problem: Problem) -> dict[int, FloatArray]:
     return {j: knots for j, knots in found.items() if len(knots) > 2}
 
 
-def _rows(problem: Problem) -> FitRows:
+def _rows(problem: Problem, most: int) -> FitRows:
     rows = problem.fit_rows
-    return rows if len(rows) <= ROWS else rows.some(evenly(len(rows), ROWS))
+    return rows.some(evenly(len(rows), most))
 
 
 def _turns(regions: int) -> Iterator[int]:
@@ -144,7 +145,9 @@ def _turns(regions: int) -> Iterator[int]:
     count = 1
     while count < regions:
         yield count
-        count *= TURN
+        # By 4 instead, 16 regions on California lose up to .003 of R² on three of four networks
+        # (ReLU and tanh, seeds 0 and 1).
+        count *= 2
     yield regions
 
 
@@ -155,10 +158,10 @@ def _tree(problem: Problem, order: int, count: int) -> Tree:
 
 
 def _fitted(
-    problem: Problem, order: int, tree: Tree, knots: Mapping[int, FloatArray]
+    problem: Problem, order: int, tree: Tree, knots: Mapping[int, FloatArray], rows: FitRows
 ) -> dict[int, Curve]:
     """Fit the curves of features with these knots, for the regions of a tree."""
-    rows, inputs, places = _rows(problem), problem.inputs, list(knots)
+    inputs, places = problem.inputs, list(knots)
     near = near_rows(rows, NEAR_TIMES * len(rows), inputs, weight=NEAR_WEIGHT)
     every = stacked([rows, near, shuffled_rows(rows, inputs, share=1.0, weight=SHUFFLED_WEIGHT)])
     truth = problem.truth(every.X)
@@ -210,7 +213,7 @@ def _bounds(problem: Problem, place: int) -> tuple[float, float] | None:
 
 def _knots(x: FloatArray, ends: tuple[float, float] | None, n_curves: int) -> FloatArray:
     """Give the numbers that a curve may bend at."""
-    count = min(len(SHARES), max(FEWEST, MAX_RISES // n_curves))
+    count = min(len(SHARES), MAX_RISES // n_curves)
     chosen = np.linspace(0.0, len(SHARES) - 1.0, count).round().astype(np.intp)
     # Values of rows: between two of them rounding gives others for equal ones.
     knots = np.unique(np.quantile(x, SHARES[chosen], method="nearest"))

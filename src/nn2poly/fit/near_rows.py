@@ -12,15 +12,16 @@ from dataclasses import replace
 import numpy as np
 
 from nn2poly.arrays import FloatArray, IntArray
+from nn2poly.fit.region_cuts import FEW_VALUES
 from nn2poly.inputs import Inputs
 from nn2poly.rows.fit_rows import FitRows
 
 # Rows of a cell, in which each has its partner: between one and two times so many (taste; 6 were
 # no better). Cells are cut anew for every partner, along other columns.
 CELL = 12
-# A number that takes at most so many values, or one of them in such a share of the rows, is taken
+# A number of few values, or one of which such a share of the rows have one value (taste), is taken
 # from one of both rows: no row has an hour of 8.3, or a part of the usual capital gain of 0.
-FEW_VALUES, SPIKE = 30, 0.05
+SPIKE = 0.05
 
 
 def near_rows(rows: FitRows, count: int, inputs: Inputs, *, weight: float) -> FitRows:
@@ -41,7 +42,7 @@ def near_rows(rows: FitRows, count: int, inputs: Inputs, *, weight: float) -> Fi
     kinds = [_kind(rows.X[:, list(places)]) for places in inputs.places]
     # Cells along flags, of which there may be many, would be wide in the numbers.
     flags = [places[0] for places, kind in zip(inputs.places, kinds, strict=True) if kind == "flag"]
-    z = _unit_size(np.delete(inputs.to_working(rows.X), flags, axis=1))
+    z = unit_size(np.delete(inputs.to_working(rows.X), flags, axis=1))
     parts, base = [], np.arange(count) % len(rows)
     for begin in range(0, count, len(rows)):
         here = base[begin : begin + len(rows)]
@@ -85,27 +86,26 @@ def _partners(z: FloatArray, rng: np.random.Generator) -> IntArray:
     columns there is one.
     """
     n = len(z)
-    order, ends = rng.permutation(n), np.array([0, n])
-    while z.shape[1] and ends[1] - ends[0] >= 2 * CELL:
-        starts, sizes = ends[:-1], np.diff(ends)
+    n_cells = 2 ** int(np.log2(max(n / CELL, 1.0))) if z.shape[1] else 1
+    # So that all have the same size, a few rows are in two.
+    order = np.resize(rng.permutation(n), (1, -(-n // n_cells) * n_cells))
+    while len(order) < n_cells:
         inside = z[order]
-        wide = np.maximum.reduceat(inside, starts) - np.minimum.reduceat(inside, starts)
+        wide = np.ptp(inside, axis=1)
         axis = np.argmax(wide * rng.random(wide.shape), axis=1)
-        cell = np.repeat(np.arange(len(sizes)), sizes)
-        order = order[np.lexsort((inside[np.arange(n), axis[cell]], cell))]
-        ends = np.sort(np.concatenate([ends, starts + sizes // 2]))
+        along = np.take_along_axis(inside, axis[:, None, None], axis=2)[:, :, 0]
+        half = order.shape[1] // 2
+        turn = np.argpartition(along, half, axis=1)
+        order = np.take_along_axis(order, turn, axis=1).reshape(-1, half)
     # Within a cell, in a new order, each goes with the next, and the last with the first.
-    cell = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    order = order[np.lexsort((rng.random(n), cell))]
-    after = np.arange(1, n + 1)
-    after[ends[1:] - 1] = ends[:-1]
+    order = rng.permuted(order, axis=1)
     partner = np.empty(n, dtype=np.intp)
-    partner[order] = order[after]
+    partner[order] = np.roll(order, 1, axis=1)
     return partner
 
 
-def _unit_size(z: FloatArray) -> FloatArray:
-    """Scale coordinates to unit size; one that does not vary stays 0."""
+def unit_size(z: FloatArray) -> FloatArray:
+    """Centre coordinates and scale them to unit size; one that does not vary stays 0."""
     size = z.std(axis=0)
     scaled: FloatArray = (z - z.mean(axis=0)) / np.where(size > 1e-12, size, 1.0)
     return scaled

@@ -8,8 +8,9 @@ import numpy as np
 
 from nn2poly.arrays import FloatArray
 
-# Up to so many values every gap between two is a cut, else quantiles are (bike's hour has 24).
-MAX_GAPS, QUANTILES = 32, 16
+# Up to so many values every gap between two is a cut (bike's hour has 24), else half as many
+# quantiles are.
+FEW_VALUES = 32
 # A cut is rounded within so much of the way to the next one.
 ROUNDING = 0.25
 
@@ -29,13 +30,15 @@ def cuts(x: FloatArray) -> FloatArray:
     >>> cuts(np.linspace(0.0, 1.6037, 900))[:3]
     array([0.1, 0.2, 0.3])
     """
-    values = np.unique(x)
-    if len(values) <= MAX_GAPS:
+    x = np.sort(x)
+    values: FloatArray = x[np.append(True, x[1:] > x[:-1])]
+    if len(values) <= FEW_VALUES:
         return (values[:-1] + values[1:]) / 2.0
     # The middles of quantile bins' neighbourhoods, each rounded as far as it goes.
-    shares = np.arange(1, QUANTILES) / QUANTILES
-    reach = ROUNDING / QUANTILES
-    lower, upper = np.quantile(x, shares - reach), np.quantile(x, shares + reach)
+    count = FEW_VALUES // 2
+    shares, reach = np.arange(1, count) / count, ROUNDING / count
+    places = np.linspace(0.0, 1.0, len(x))
+    lower, upper = np.interp(shares - reach, places, x), np.interp(shares + reach, places, x)
     whole = bool(np.all(values == np.round(values)))
     pairs = zip(lower.tolist(), upper.tolist(), strict=True)
     found = [_between_whole(a) if whole else round_within(a, b) for a, b in pairs]
