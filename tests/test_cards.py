@@ -42,7 +42,7 @@ def bare_card(**changes):
 
 def regression(make_network):
     network = make_network(1, (3, 8, 6, 2), "relu", spread=1.0)
-    return n2p.convert(network, "auto", data=uniform(1600), target_r2=0.97).card
+    return n2p.polynomial_network(network, "auto", data=uniform(1600), target_r2=0.97).card
 
 
 def classifier(make_network):
@@ -274,7 +274,7 @@ def test_the_shares_of_the_layers_add_up_to_one(make_network, name, seed):
     network = make_network(
         seed, (3, 8, 6, 5, 2), name, output="sigmoid", skips=bool(seed % 2), spread=1.5
     )
-    shares = n2p.convert(network, 2, data=uniform(300)).card.per_layer
+    shares = n2p.polynomial_network(network, 2, data=uniform(300)).card.per_layer
     assert len(shares) == 4
     assert min(shares) >= 0
     assert sum(shares) == pytest.approx(1.0, rel=1e-12)
@@ -285,7 +285,7 @@ def test_the_shares_point_to_the_one_layer_that_is_no_polynomial(make_network, b
     activations = ["linear", "linear", "linear"]
     activations[bad - 1] = "relu"
     network = make_network(5, (3, 8, 7, 6, 2), activations, spread=1.5, bias=0.5)
-    shares = n2p.convert(network, 2, data=uniform(400)).card.per_layer
+    shares = n2p.polynomial_network(network, 2, data=uniform(400)).card.per_layer
     assert np.argmax(shares) == bad - 1
     assert shares[bad - 1] > 0.99
 
@@ -296,14 +296,14 @@ def test_the_shares_point_to_a_layer_that_is_far_worse_than_the_others(make_netw
     layers = list(network.layers)
     layer = layers[bad - 1]
     layers[bad - 1] = n2p.Layer(15 * layer.weights, layer.bias, "tanh")
-    card = n2p.convert(n2p.Network(layers), 3, data=uniform(1000)).card
+    card = n2p.polynomial_network(n2p.Network(layers), 3, data=uniform(1000)).card
     assert np.argmax(card.per_layer) == bad - 1
     assert card.per_layer[bad - 1] > 0.6
 
 
 def test_without_an_error_no_layer_has_a_share():
     network = n2p.Network([n2p.Layer(np.eye(3), None, "relu"), n2p.Layer(np.zeros((3, 1)))])
-    assert n2p.convert(network, 2, data=uniform(50)).card.per_layer == (0.0, 0.0)
+    assert n2p.polynomial_network(network, 2, data=uniform(50)).card.per_layer == (0.0, 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def test_an_effect_has_a_dot_for_each_level(poly, people):
 
 
 def test_without_names_a_factor_is_drawn_once(poly, people):
-    labels = [axes.get_xlabel() for axes in plots.effects(poly, X=people[0])]
+    labels = [axes.get_xlabel().split("\n")[0] for axes in plots.effects(poly, X=people[0])]
     assert sorted(labels) == ["age", "job", "smoker"]
 
 

@@ -34,7 +34,9 @@ def network(make_network):
 
 @pytest.fixture(scope="module")
 def poly(network):
-    return n2p.convert(network, 2, data=rows(), bounded=True, feature_names=NAMES)
+    low, high = rows().min(axis=0), rows().max(axis=0)
+    whole = {name: (low[j], high[j]) for j, name in enumerate(NAMES) if name != "occupants"}
+    return n2p.convert(network, 2, data=rows(), bounded=whole, feature_names=NAMES)
 
 
 def test_the_repr_names_the_column_that_is_cut_and_no_other(poly):

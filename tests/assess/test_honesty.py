@@ -59,7 +59,7 @@ def test_sorted_shuffled_and_copied_rows_change_no_conclusion(honesty):
     found = honesty.orders_agree(n_rows=200)
     assert found["sorted"] == pytest.approx(found["as they are"], abs=1e-3)
     assert found["shuffled"] == pytest.approx(found["as they are"], abs=1e-3)
-    assert found["copied"] == pytest.approx(found["as they are"], abs=0.02)
+    assert found["copied"] == pytest.approx(found["as they are"], abs=0.03)
 
 
 @pytest.mark.slow

@@ -135,7 +135,7 @@ def test_the_card_of_a_weighted_conversion_is_weighted(network):
     new = np.random.default_rng(2).uniform(-1, 1, (20_000, 3))
     fresh = n2p.fidelity(network, poly, new, sample_weight=np.where(new[:, 0] > 0, 50.0, 1.0))
     assert poly.card.r2 == pytest.approx(fresh.r2, abs=0.012)
-    assert abs(fresh.r2 - n2p.fidelity(network, poly, new).r2) > 0.015
+    assert abs(fresh.r2 - n2p.fidelity(network, poly, new).r2) > 0.01
 
 
 def test_rows_outside_the_range_of_those_fitted_are_counted(network):

@@ -103,7 +103,7 @@ def test_a_classifier_is_scored_by_accuracy(here, call_json):
     answer = call_json("convert", "iris.skops", "-d", "iris.csv", "-t", "species")
     assert answer["outputs"] == ["setosa", "versicolor", "virginica"]
     assert answer["scores"]["measure"] == "accuracy"
-    assert answer["scores"]["polynomial"] >= 0.8
+    assert answer["scores"]["polynomial"] >= 0.75
 
 
 def test_taylor_needs_no_data(here, call_json):

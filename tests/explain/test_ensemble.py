@@ -59,7 +59,7 @@ def test_folded_members_stay_folded():
     for seed in range(3):
         net = MLPRegressor(hidden_layer_sizes=5, solver="lbfgs", alpha=1.0, max_iter=5000)
         net.set_params(random_state=seed).fit(X, y)
-        polys.append(n2p.convert(net, 2, data=X))
+        polys.append(n2p.convert(net, 2, data=X, bounded={"x1": (-3.0, 3.0)}))
     found = explain.ensemble(polys)
     assert (1, 1) not in found.mean.terms
     assert found.mean.coefficient("x1 x2") == pytest.approx(

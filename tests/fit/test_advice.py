@@ -145,7 +145,7 @@ def test_a_faithful_formula_of_many_terms_says_how_few_do_nearly_the_same():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 9))
     net = _few_matter(rng)
-    poly = n2p.convert(net, 3, data=X, bounded=False)
+    poly = n2p.convert(net, 3, data=X)
     found = poly.card.verdict.advice
     assert found.n_terms < poly.n_terms / 2
     card = n2p.fidelity(net, poly.prune(found.n_terms), X)

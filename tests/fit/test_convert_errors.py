@@ -18,6 +18,7 @@ from nn2poly.errors import (
     TooManyTermsError,
     UnsupportedModelError,
 )
+from nn2poly.inputs import Column, Inputs
 
 
 @pytest.fixture(autouse=True)
@@ -469,3 +470,13 @@ def test_weights_are_copied_and_cannot_be_changed():
     assert np.isfinite(layer.weights).all()
     with pytest.raises(ValueError, match="read-only"):
         layer.weights[0] = np.nan
+
+
+@pytest.mark.parametrize("levels", [1_000, 1_001])
+def test_a_factor_of_too_many_levels_is_refused_before_its_rows_are_read(levels):
+    shop = Column.factor("shop", [f"s{i}" for i in range(levels)])
+    network = n2p.Network([n2p.Layer(np.ones((levels, 1)))], inputs=Inputs((shop,)))
+    table = pd.DataFrame({"shop": ["no such level"]})
+    words = "too many levels" if levels > 1_000 else "does not know"
+    with pytest.raises(InvalidInputError, match=words):
+        n2p.convert(network, 1, data=table, check=False)

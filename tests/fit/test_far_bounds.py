@@ -46,4 +46,4 @@ def test_labels_of_outliers_are_followed():
     declared = {"threshold": 1.0 / (1.0 + np.exp(-cut))}
     formulas = [n2p.convert(network, 1, data=X, **options) for options in ({}, declared)]
     off = [np.mean((f.predict(new) >= cut) != (truth >= cut)) for f in formulas]
-    assert off[1] < 0.5 * off[0]
+    assert off[1] < 0.7 * off[0] < 0.005

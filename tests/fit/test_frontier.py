@@ -69,7 +69,7 @@ def test_what_is_judged_on_rows_for_choices_is_what_the_card_says_within_a_few_h
 
 def test_one_polynomial_is_fitted_for_each_setting_and_one_tree_grown(housing, monkeypatch):
     """So all of it costs at most five times its dearest member: measured 1.6 to 3.3."""
-    counts = {"fit_order": 0, "sparse_polynomial": 0, "grow_tree": 0, "read_problem": 0}
+    counts = {"fit_terms": 0, "sparse_polynomial": 0, "grow_tree": 0, "read_problem": 0}
 
     def counted(module, name):
         real = getattr(module, name)
@@ -80,11 +80,11 @@ def test_one_polynomial_is_fitted_for_each_setting_and_one_tree_grown(housing, m
 
         monkeypatch.setattr(module, name, call)
 
-    for name in ("fit_order", "sparse_polynomial", "grow_tree"):
+    for name in ("fit_terms", "sparse_polynomial", "grow_tree"):
         counted(option_search, name)
     counted(import_module("nn2poly.fit.convert"), "read_problem")
     n2p.frontier(*housing, orders=(1, 2), max_terms=(10,))
-    assert counts == {"fit_order": 2, "sparse_polynomial": 1, "grow_tree": 3, "read_problem": 1}
+    assert counts == {"fit_terms": 2, "sparse_polynomial": 1, "grow_tree": 3, "read_problem": 1}
 
 
 def test_rows_of_the_card_choose_nothing(housing, monkeypatch):
@@ -280,7 +280,7 @@ def test_batches_give_what_their_rows_give(housing):
     assert parts.pick(r2=0.1).card is not None
 
 
-def test_rows_of_one_group_never_judge_what_they_fitted():
+def test_rows_of_one_group_never_judge_what_they_fitted(monkeypatch):
     """Near copies of the rows that were fitted are no new rows."""
     rng = np.random.default_rng(0)
     hidden = n2p.Layer(1.5 * rng.normal(size=(4, 10)), rng.normal(size=10), "relu")
@@ -288,8 +288,18 @@ def test_rows_of_one_group_never_judge_what_they_fitted():
     groups = np.repeat(np.arange(30), 12)
     X = rng.normal(size=(30, 4))[groups] + 0.01 * rng.normal(size=(360, 4))
     asked = {"orders": (2,), "regions": (1,), "max_terms": ()}
-    plain, grouped = (n2p.frontier(net, X, groups=g, **asked) for g in (None, groups))
-    assert grouped.points[0].r2 < plain.points[0].r2 - 0.02
+    group_of = {tuple(row): group for row, group in zip(X, groups, strict=True)}
+    real, seen = option_search.choice_problem, []
+
+    def spied(problem):
+        inner = real(problem)
+        sides = inner.fit_rows.X, inner.summary.held_out
+        seen.append([{group_of[tuple(row)] for row in rows} for rows in sides])
+        return inner
+
+    monkeypatch.setattr(option_search, "choice_problem", spied)
+    grouped = n2p.frontier(net, X, groups=groups, **asked)
+    assert all(fitted and kept and not fitted & kept for fitted, kept in seen)
     card = grouped.formula(grouped.points[0]).card
     assert card.n_units <= 30
     with pytest.raises(InvalidInputError, match="groups"):

@@ -410,3 +410,15 @@ def test_a_function_whose_formula_leaves_0_to_1_is_told(forest, request, place):
 
 def test_a_function_whose_formula_stays_within_0_to_1_passes_in_silence():
     assert n2p.convert(lambda X: 0.5 + 0.1 * X[:, 0], 1, data=rows()).card.r2 > 0.99
+
+
+@pytest.mark.parametrize("options", [{}, {"max_terms": 20}, {"regions": 4}])
+def test_a_network_and_its_predictions_give_the_same_formula(options):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    model = MLPRegressor(hidden_layer_sizes=(12,), max_iter=400, random_state=0)
+    model.fit(X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2])
+    read, asked = (n2p.convert(m, 2, data=X, **options) for m in (model, model.predict))
+    assert [r.polynomial.terms for r in read.regions] == [r.polynomial.terms for r in asked.regions]
+    assert read.card.r2 == pytest.approx(asked.card.r2, abs=1e-6)
+    np.testing.assert_allclose(read.predict(X), asked.predict(X), atol=1e-6)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import nn2poly as n2p
-from nn2poly.fit import input_bounds
-from nn2poly.fit.bound_trials import start_trial
+from nn2poly.fit import bound_choice, input_bounds
+from nn2poly.fit.asked_rows import Answered
+from nn2poly.fit.basis import design
 from nn2poly.fit.input_bounds import column_bounds
 from nn2poly.inputs.functions import Identity
 from nn2poly.rows.fit_rows import FitRows
@@ -177,37 +178,23 @@ def test_a_point_beyond_the_bounds_is_not_compared_with_a_local_polynomial(netwo
         n2p.explain.compare_local(network, poly, row)
 
 
-def test_the_rows_of_the_trials_are_spread_over_a_table_in_calendar_order(network, monkeypatch):
-    seen = []
-    first = input_bounds.BEYOND[input_bounds.FIRST]
-
-    def choose(table, rows, truth, powers):
-        seen.append(rows.index)
-        return table.held(first)
-
-    monkeypatch.setattr(input_bounds, "_chosen", choose)
-    n2p.convert(network, 1, data=heavy_rows(9000), bounded=True)
-    assert np.ptp(seen[0]) > 8000
-    assert abs(np.mean(seen[0]) - 4500) < 200
-
-
 @pytest.mark.parametrize(
     ("options", "tried"),
     [
-        ({"max_order": 2}, [(2,)]),
-        ({"max_order": 3}, [(2, 3, 4)]),
-        ({"max_order": 2, "regions": 2}, [(2, 3, 4)]),
-        ({"max_order": 2, "max_terms": 20}, [(2, 3, 4)]),
+        ({"max_order": 2}, 2),
+        ({"max_order": 3}, 3),
+        ({"max_order": 2, "regions": 2}, 2),
+        ({"max_order": 2, "max_terms": 20}, 4),
     ],
 )
-def test_bounds_are_tried_with_the_powers_of_the_formula(network, monkeypatch, options, tried):
+def test_bounds_are_tried_with_the_terms_of_the_formula(network, monkeypatch, options, tried):
     seen = []
-    chosen = input_bounds._chosen
+    terms = bound_choice._terms
     monkeypatch.setattr(
-        input_bounds, "_chosen", lambda *parts: [seen.append(parts[-1]), chosen(*parts)][1]
+        bound_choice, "_terms", lambda *parts: [seen.append(parts[-1]), terms(*parts)][1]
     )
     n2p.convert(network, data=heavy_rows(2500), **options)
-    assert seen == tried
+    assert seen == [tried]
 
 
 def heavy_ratios(n=8000, seed=0):
@@ -263,12 +250,14 @@ def test_a_trial_with_another_column_equals_one_from_scratch(network):
     X = heavy_rows()
     places = np.arange(len(X))
     rows = FitRows(X, np.ones(len(X)), places % 5, places, places / len(X))
-    truth = network.predict(X).reshape(-1, 1)
-    table = input_bounds._Table(network.inputs, rows)
-    trial = start_trial(table.held(0.005), rows, truth).held(1, -3.0, 4.0)
-    whole = start_trial(input_bounds.with_bounds(table.held(0.005), {1: (-3.0, 4.0)}), rows, truth)
-    assert trial.error == pytest.approx(whole.error, rel=1e-9)
-    assert trial.free_error == pytest.approx(whole.free_error, rel=1e-9)
+    real = Answered(rows, network.predict(X).reshape(-1, 1))
+    asked = real.some(places[:100])
+    table = bound_choice._Table(network.inputs, real)
+    moved = bound_choice._start(table, asked, 2).at({1: (-3.0, 4.0)})
+    held = input_bounds.with_bounds(network.inputs, moved.ends).curved(moved.X)
+    values = bound_choice._polynomials(held, moved.weights, 2)
+    assert moved.ends[1] == (-3.0, 4.0)
+    assert moved.matrix == pytest.approx(design(moved.terms, values), rel=1e-9)
 
 
 # ---- bounds by name -----------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def test_a_network_with_a_large_last_bias_is_refitted(activation, make_network):
 def test_many_terms_are_fitted_around_a_large_mean(monkeypatch):
     from nn2poly.fit import term_fit
 
-    monkeypatch.setattr(term_fit, "MAX_TERMS", 5)
+    monkeypatch.setattr(term_fit, "CLOSED", 5)
     X = rows()
     found = [n2p.convert(lambda X, a=a: product(X) + a, data=X).card.r2 for a in (0.0, 1e9)]
     assert found[0] > 0.99

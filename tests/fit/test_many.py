@@ -32,7 +32,7 @@ def networks(make_network):
 
 @pytest.fixture(scope="module")
 def alone(networks, rows):
-    return [n2p.convert(network, 3, data=rows) for network in networks]
+    return [n2p.convert(network, 3, data=rows, bounded=False) for network in networks]
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def sent(monkeypatch):
 @pytest.mark.usefixtures("no_patience")
 @pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
 def test_every_backend_gives_what_each_network_gives_alone(networks, rows, alone, backend):
-    found = n2p.convert_many(networks, 3, data=rows, backend=backend, n_jobs=2)
+    found = n2p.convert_many(networks, 3, data=rows, bounded=False, backend=backend, n_jobs=2)
     for one, other in zip(found, alone, strict=True):
         np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=0, atol=1e-12)
         assert one.card.r2 == pytest.approx(other.card.r2)
@@ -74,7 +74,7 @@ def test_the_workers_of_dask_do_it_too(networks, rows, alone):
         LocalCluster(processes=False, **options) as cluster,
         Client(cluster),
     ):
-        found = n2p.convert_many(networks, 3, data=rows, backend="dask")
+        found = n2p.convert_many(networks, 3, data=rows, bounded=False, backend="dask")
     for one, other in zip(found, alone, strict=True):
         np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=0, atol=1e-12)
 
@@ -85,7 +85,7 @@ def test_small_networks_start_no_process(monkeypatch, networks, rows, alone):
 
     monkeypatch.setattr(joblib, "Parallel", refuse)
     begin = time.perf_counter()
-    found = n2p.convert_many(networks, 3, data=rows)
+    found = n2p.convert_many(networks, 3, data=rows, bounded=False)
     assert time.perf_counter() - begin < many.PATIENCE
     for one, other in zip(found, alone, strict=True):
         np.testing.assert_array_equal(one.coefficients, other.coefficients)
@@ -106,7 +106,7 @@ def test_a_long_conversion_goes_on_here_while_others_begin_elsewhere(
 
     monkeypatch.setattr(many, "convert", slow)
     monkeypatch.setattr(many, "PATIENCE", 1.0)
-    found = n2p.convert_many(networks, 3, data=rows)
+    found = n2p.convert_many(networks, 3, data=rows, bounded=False)
     assert sent == [2, 3]
     for one, other in zip(found, alone, strict=True):
         np.testing.assert_array_equal(one.coefficients, other.coefficients)
@@ -119,7 +119,7 @@ def test_after_a_mistake_nothing_more_begins(networks, rows, sent):
 
 
 def test_one_job_at_a_time_stays_one(networks, rows, sent):
-    assert len(n2p.convert_many(networks, 3, data=rows, n_jobs=1)) == len(networks)
+    assert len(n2p.convert_many(networks, 3, data=rows, bounded=False, n_jobs=1)) == len(networks)
     assert sent == [0, 1, 2, 3]
 
 

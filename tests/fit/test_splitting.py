@@ -224,7 +224,7 @@ def test_where_nothing_is_split_the_formula_is_that_of_one_region():
     def line_and_noise(rows):
         return rows @ np.array([1.0, 2.0, 3.0]) + np.sin(1e6 * rows.sum(axis=1))
 
-    X = np.random.default_rng(4).standard_t(2, size=(300, 3))
+    X = np.random.default_rng(1).standard_t(2, size=(300, 3))
     one, asked = (n2p.convert(line_and_noise, 2, data=X, regions=k) for k in (1, 4))
     assert isinstance(asked, n2p.Polynomial)
     assert asked.inputs.bounds() == one.inputs.bounds()

@@ -1,12 +1,13 @@
-"""Rows that only the network has seen: it can be asked anywhere, for the price of a forward pass.
+"""Rows that only the model has seen: it can be asked anywhere, for the price of a forward pass.
 
 Rows with a few columns from other rows fill the sample where it is thin. Rows with every column
-shuffled are where explanations look, and keep a formula from running away there.
+shuffled are where explanations look, and keep a formula from running away there. Crossed rows are
+all between the two.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +26,18 @@ SHUFFLED_WEIGHT, SHUFFLED_SHARE, SHUFFLED_LEAST = 0.01, 0.25, 1_000
 # What rows with one number at a bound weigh together: chosen among .02 to .4 on California, seeds 0
 # and 1, in 16 and 64 regions of orders 2 and 3.
 EDGE_WEIGHT = 0.1
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Rows, and the outputs (n, k) of the model on them."""
+
+    rows: FitRows
+    truth: FloatArray
+
+    def some(self, chosen: BoolArray | IntArray) -> Answered:
+        """Choose rows."""
+        return Answered(self.rows.some(chosen), self.truth[chosen])
 
 
 def shuffled_rows(
@@ -53,6 +66,24 @@ def shuffled_rows(
             X[:, place] = rows.X[order, place]
     factor = weight * rows.weights.sum() / max(some.weights.sum(), 1e-300)
     return replace(some, X=inputs.clipped(X), weights=factor * some.weights)
+
+
+def crossed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:
+    """Make rows with a share of their columns from other rows: of some one or two, of some all.
+
+    The indicators of a factor move together. The draw is the same for the same rows.
+    """
+    # In an order of their own: that of the table changes nothing.
+    rows = rows.some(np.argsort(rows.number, kind="stable"))
+    rng = np.random.default_rng(len(rows))
+    base = np.resize(rng.permutation(len(rows)), count)
+    X, share = rows.X[base], rng.random(count)
+    for places in inputs.places:
+        some: IntArray = np.flatnonzero(rng.random(count) < share)
+        donors = rng.integers(len(rows), size=len(some))
+        for place in places:
+            X[some, place] = rows.X[donors, place]
+    return replace(rows.some(base), X=X)
 
 
 def mixed_rows(rows: FitRows, count: int, inputs: Inputs) -> FitRows:

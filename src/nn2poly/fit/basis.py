@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -17,6 +18,8 @@ from nn2poly.algebra.substitution import change_basis, patterns
 from nn2poly.algebra.terms import Listed, Terms
 from nn2poly.arrays import FloatArray, IntArray
 
+# A feature that varies by less, in coordinates of unit size, varies by rounding.
+FLAT = 1e-9
 # A degree whose new part is below this share of the largest is rounding (a matter of digits).
 NOTHING_NEW = 1e-7
 
@@ -130,7 +133,7 @@ def _own_basis(z: FloatArray, root: FloatArray, max_degree: int) -> tuple[FloatA
     orthogonal themselves.
     """
     low, high = float(z.min()), float(z.max())
-    if not low < high:
+    if not high - low > FLAT:
         return np.ones((1, 1)), np.ones((1, 1))
     most = min(max_degree, len(np.unique(z)) - 1)
     middle, half = (low + high) / 2.0, (high - low) / 2.0
@@ -146,6 +149,7 @@ def _own_basis(z: FloatArray, root: FloatArray, max_degree: int) -> tuple[FloatA
     return in_t, in_t @ _shifted_powers(most, 1.0 / half, -middle / half)
 
 
+@cache
 def _legendre_powers(degree: int) -> FloatArray:
     """Give Legendre polynomials 0 … d as rows of coefficients of powers: (d + 1, d + 1)."""
     out = np.zeros((degree + 1, degree + 1))

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.fit.bound_trials import LARGEST
 from nn2poly.fit.problem import Problem
+from nn2poly.fit.ridge import LARGEST
 from nn2poly.links import sigmoid
 from nn2poly.outputs import Outputs
 from nn2poly.rows.fit_rows import FitRows

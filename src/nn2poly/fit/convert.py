@@ -35,7 +35,8 @@ from nn2poly.fit.given_models import read_model
 from nn2poly.fit.identify import identify
 from nn2poly.fit.options import Given, Layered, Options, needs_data, takes
 from nn2poly.fit.problem import Problem, read_problem
-from nn2poly.fit.refine import fold_indicators, with_deviations
+from nn2poly.fit.refine import with_deviations
+from nn2poly.fit.refit import fold_indicators
 from nn2poly.formula.piecewise import Explicit, PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import (
@@ -156,13 +157,14 @@ def polynomial_network(
             found=type(model).__name__,
             remedy="use convert(function, max_order, data=X)",
         )
-    task = asked.task
+    task = replace(asked.task, layered=True)
     if task.method != "calibrated":
         return _expanded(network, asked)
     task.report("reading the sample")
     problem = read_rows(network, asked, cards=True)
     looked = choose_order(task, problem)
-    found = fit_formula(replace(task, order=looked.order), problem).calibration
+    task, problem = _settled(task, problem, looked.order)
+    found = fit_formula(task, problem).calibration
     if found is None:
         raise AssertionError("nothing was calibrated")
     measure = _Measure(task, problem, looked, judged_rows(task, problem, looked))
@@ -206,7 +208,6 @@ def read_rows(network: Model, options: Options, *, cards: bool = False) -> Probl
     """
     more: dict[str, Any] = {}
     if cards:
-        more["powers"] = options.task.trial_powers(network.n_features)
         more["hold_out_from"] = _hold_out_from(options.task, network)
     return read_problem(
         network,
@@ -227,7 +228,8 @@ def _fitted(problem: Problem, options: Options) -> Explicit:
     task = options.task
     check_curves(problem)
     looked = choose_order(task, problem)
-    found = fit_formula(replace(task, order=looked.order), problem)
+    task, problem = _settled(task, problem, looked.order)
+    found = fit_formula(task, problem)
     measure = _Measure(task, problem, looked, judged_rows(task, problem, looked))
     formula, calibration = found.formula, found.calibration
     if options.out is not None and calibration is not None:
@@ -241,6 +243,12 @@ def _fitted(problem: Problem, options: Options) -> Explicit:
     if options.link is None:
         _warn_beyond(formula, problem)
     return measure.whole(formula, None if calibration is None else calibration.calibrated)
+
+
+def _settled(task: Task, problem: Problem, order: int) -> tuple[Task, Problem]:
+    """Settle on an order, with the bounds that go with it."""
+    task = replace(task, order=order)
+    return task, problem.of_order(task.trial_order)
 
 
 def _hold_out_from(task: Task, network: Model) -> int:
@@ -300,7 +308,7 @@ class _Measure:
             outside=beyond(rows.X, summary.low, summary.high) if found is None else found.outside,
             per_layer=() if pnet is None else layer_shares(problem.working, summary.held_out, pnet),
             path=self.order.path,
-            target_r2=None if task.order or not self.order.path else task.target_r2,
+            target_r2=task.target_r2 if self.order.path else None,
             outputs=problem.fit_truth,
             alike=None if task.grouped else find_alike(_in_order(problem), problem.inputs),
         )

@@ -113,7 +113,10 @@ def _never(found: Occurrences) -> tuple[tuple[int, int], ...]:
 
 
 def _occurrences(sample: Sample, summary: Summary) -> Occurrences:
-    work = partial(_part_occurrences, low=summary.seen_low, high=summary.seen_high)
+    low, high = summary.seen_low, summary.seen_high
+    # Two values that differ by rounding are one.
+    high = np.where(high - low > 1e-12 * np.abs(low), high, low)
+    work = partial(_part_occurrences, low=low, high=high)
     return sample.over(work, Occurrences.__add__)
 
 

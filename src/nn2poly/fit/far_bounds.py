@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nn2poly.arrays import FloatArray
-from nn2poly.fit.input_bounds import BEYOND, FIRST, Ends, column_bounds, with_bounds
+from nn2poly.fit.input_bounds import Ends, column_bounds, with_bounds
 from nn2poly.inputs import Inputs
 from nn2poly.inputs.functions import Identity
 from nn2poly.rows.fit_rows import FitRows
@@ -25,8 +25,8 @@ from nn2poly.sampling import evenly
 # of the labels agree, with 4 times .9985, .9968 and .9964, without .9984, .9964 and .9955. ReLU
 # networks go on rising: following them 4 times as far cost up to .05 of the labels.
 FAR, STILL_RISING = 20.0, 0.25
-# Rows that it is asked on (taste).
-ROWS = 200
+# The share of the rows beyond which a tail begins, and rows that it is asked on (taste).
+BEYOND, ROWS = 0.02, 200
 
 Ask = Callable[[FloatArray], FloatArray]
 
@@ -82,7 +82,7 @@ def _meetings(column: _Column, rows: FitRows) -> Ends:
     """Give the meetings on both sides of a column, where its tails are heavy; else its middle."""
     x = rows.X[:, column.feature]
     first, middle, last = np.quantile(x, [0.25, 0.5, 0.75]).tolist()
-    tails = column_bounds(x, BEYOND[FIRST], rows.weights)
+    tails = column_bounds(x, BEYOND, rows.weights)
     ends = float(x.min()), float(x.max())
     if tails is None or tails == ends or first == last:
         return middle, middle

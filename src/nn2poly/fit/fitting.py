@@ -18,7 +18,6 @@ from nn2poly.algebra.monomials import count_terms
 from nn2poly.assess.fidelity import mean_r2
 from nn2poly.factored.calibrated import calibrate
 from nn2poly.factored.polynomial_network import PolynomialNetwork
-from nn2poly.fit.bound_trials import POWERS, SQUARES
 from nn2poly.fit.crossfit import MOST_TERMS, OutOfFold, cross_fit, cross_fit_orders
 from nn2poly.fit.extrapolation import bounds_beyond, clamped_at
 from nn2poly.fit.fitted_curves import with_curves
@@ -42,12 +41,11 @@ from nn2poly.fit.order_search import (
 from nn2poly.fit.problem import Problem
 from nn2poly.fit.refine import (
     MAX_WRITTEN,
-    fold_indicators,
     highest_written,
     refine,
     refine_unwritten,
 )
-from nn2poly.fit.refit import can_refit, fit_terms
+from nn2poly.fit.refit import can_refit, fit_terms, fold_indicators
 from nn2poly.fit.sparse_terms import MAX_ORDER, sparse_polynomial
 from nn2poly.fit.splitting import split_regions
 from nn2poly.formula.piecewise import Explicit
@@ -72,6 +70,8 @@ class Task:
         As in `nn2poly.convert`; a polynomial network has neither.
     grouped
         The user said which rows belong together.
+    layered
+        The layers are wanted, not the terms alone.
     """
 
     order: int
@@ -82,13 +82,12 @@ class Task:
     regions: int | str = 1
     max_terms: int | None = None
     grouped: bool = False
+    layered: bool = False
 
-    def trial_powers(self, n_features: int) -> tuple[int, ...]:
-        """Give the powers that bounds are tried with: those that one polynomial is fitted with."""
-        is_written = count_terms(n_features, self.order) <= MAX_WRITTEN
-        order = self.order if is_written else highest_written(n_features, self.order)
-        plain = self.regions == 1 and self.max_terms is None
-        return SQUARES if plain and order == max(SQUARES) else POWERS
+    @property
+    def trial_order(self) -> int:
+        """The order that bounds are tried with; of a budget of terms, numbers have powers."""
+        return 4 if self.max_terms is not None else self.order or 2
 
     def report(self, text: str) -> None:
         """Say what a long conversion is doing."""
@@ -123,7 +122,7 @@ class Chosen:
 
 def fit_formula(task: Task, problem: Problem) -> Fitted:
     """Fit, with every choice but that of the order alone."""
-    found = _fit(task, problem)
+    found = _fit(task, problem.of_order(task.trial_order))
     formula, calibration = found.formula, found.calibration
     if isinstance(formula, Polynomial):
         ends = bounds_beyond(formula, problem)
@@ -159,12 +158,10 @@ def _fit(task: Task, problem: Problem) -> Fitted:
     pieces = split_regions(poly, problem, task.regions, task.target_r2, unique)
     if not isinstance(pieces, Polynomial):
         return replace(found, formula=pieces)
-    alone = replace(task, regions=1)
-    powers = alone.trial_powers(given.network.n_features)
-    if problem is given and problem.powers == powers:
+    if problem is given:
         return replace(found, formula=unique(pieces))
-    # Nothing was split: the same as if nothing had been asked for, bounds and curves included.
-    return _fit(alone, replace(given, powers=powers))
+    # Nothing was split: the same as if nothing had been asked for, curves included.
+    return _fit(replace(task, regions=1), given)
 
 
 def _of_best_option(task: Task, problem: Problem) -> Fitted:
@@ -180,7 +177,7 @@ def _of_best_option(task: Task, problem: Problem) -> Fitted:
         point = smallest_close(left, task.target_r2)
         left.remove(point)
         asked = replace(task, order=point.order, max_terms=point.max_terms, regions=point.regions)
-        found = _fit(asked, problem)
+        found = _fit(asked, problem.of_order(asked.trial_order))
         outputs = found.judged.outputs_by_order(problem.fit_rows.X)[-1]
         r2 = mean_r2(problem.fit_truth, outputs)
         tried.append((1.0 if isnan(r2) else r2, found))
@@ -245,12 +242,12 @@ def _of_one_region(task: Task, problem: Problem) -> Fitted:
     if task.max_terms is not None:
         task.report("choosing the terms")
         return Fitted(sparse_polynomial(problem, task.max_terms, task.order or MAX_ORDER))
-    if problem.of_outputs:
+    is_long = count_terms(problem.network.n_features, task.order) > MAX_WRITTEN
+    if problem.of_outputs or not (task.layered or is_long):
         task.report(f"fitting order {task.order}")
         return Fitted(fit_terms(problem, task.order))
     task.report(f"calibrating order {task.order}")
     pnet = calibrate(problem.working, problem.fit_rows, task.order, refit=task.refit)
-    is_long = pnet.n_terms > MAX_WRITTEN
     if not task.refit or (is_long and not can_refit(problem)):
         return Fitted(None, Candidate(pnet, pnet, None))
     if is_long:

@@ -204,9 +204,9 @@ def frontier(
     >>> net = n2p.Network([n2p.Layer(np.eye(2), None, "tanh"), n2p.Layer([[1.0], [2.0]])])
     >>> options = n2p.frontier(net, X, regions=(1,), max_terms=(4,))
     >>> options.best[0].label, options.best[-1].label
-    ('4 terms', 'order 3')
+    ('order 1', 'order 3')
     >>> options.pick(r2=0.995).n_terms
-    10
+    4
     """
     given = Options.of(frontier, options, data=X, transforms=transforms)
     report = given.task.report

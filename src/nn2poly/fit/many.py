@@ -11,9 +11,10 @@ import numpy as np
 
 from nn2poly.arguments import check_choice
 from nn2poly.errors import InvalidInputError, NN2PolyError, require
+from nn2poly.fit.asked_rows import Answered, crossed_rows
+from nn2poly.fit.bound_choice import ASKED_ROWS, chosen_bounds
 from nn2poly.fit.convert import convert, read_rows
 from nn2poly.fit.given_models import read_model
-from nn2poly.fit.input_bounds import bounded
 from nn2poly.fit.options import Given, Options, takes
 from nn2poly.formula.piecewise import Explicit
 from nn2poly.formula.polynomial import Polynomial
@@ -130,8 +131,13 @@ def _shared_bounds(networks: list[Model], asked: Options) -> dict[str, Any]:
     except NN2PolyError as error:
         raise error.within("models[0]") from None
     rows = problem.fit_rows
-    outputs = [net.predict(rows.X).reshape(len(rows), -1) for net in networks]
-    held = bounded(problem.network.inputs, rows, np.concatenate(outputs, axis=1))
+    inputs = problem.network.inputs
+    others = crossed_rows(rows, min(ASKED_ROWS, len(rows)), inputs)
+    real, more = (
+        Answered(r, np.concatenate([n.predict(r.X).reshape(len(r), -1) for n in networks], axis=1))
+        for r in (rows, others)
+    )
+    held = chosen_bounds(inputs, real, more, asked.task.trial_order)
     ends = {
         column.name: (column.coordinates[0].function.low, column.coordinates[0].function.high)
         for column in held.columns

@@ -16,11 +16,9 @@ from time import perf_counter
 from nn2poly.algebra.monomials import count_terms
 from nn2poly.arrays import FloatArray
 from nn2poly.assess.fidelity import mean_r2
-from nn2poly.factored.calibrated import calibrate
 from nn2poly.fit.fitted_curves import with_curves
 from nn2poly.fit.order_search import MAX_AUTO_TERMS, TIE
 from nn2poly.fit.problem import Problem
-from nn2poly.fit.refine import refine
 from nn2poly.fit.refit import fit_terms
 from nn2poly.fit.sparse_terms import sparse_polynomial
 from nn2poly.fit.splitting import GrownTree, grow_tree
@@ -118,7 +116,7 @@ def search_options(
     for order in orders:
         report(f"trying order {order}")
         judge = bent(min(order, 2))
-        points += judge.tried(partial(fit_order, judge.problem, order), None)
+        points += judge.tried(partial(fit_terms, judge.problem, order), None)
     for budget in budgets:
         report(f"trying {budget} terms")
         judge = bent(2)
@@ -140,14 +138,6 @@ def choice_problem(problem: Problem) -> Problem:
     # with heavy tails is held elsewhere (adult: .958 in place of .992). Cached properties.
     vars(inner).update(inputs=problem.inputs, held_inputs=problem.held_inputs)
     return inner
-
-
-def fit_order(problem: Problem, order: int) -> Polynomial:
-    """Fit the polynomial of an order, as `convert` does."""
-    if problem.of_outputs:
-        return fit_terms(problem, order)
-    pnet = calibrate(problem.working, problem.fit_rows, order, refit=True)
-    return refine(pnet, problem)[1]
 
 
 class _Judge:

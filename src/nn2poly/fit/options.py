@@ -93,7 +93,8 @@ class Options:
         of their tables, batches of these, or one table if there is only one way to divide it.
     method
         ``"calibrated"`` (fits data), ``"taylor"`` (the paper), ``"local"`` or ``"auto"``.
-        ``"calibrated"``: fit every activation to what it does on the data;
+        ``"calibrated"``: fit the terms to what the model answers on the data and on rows like
+        them; for `polynomial_network` and with ``keep_layers``, every activation before;
         ``"taylor"``: Taylor series of every activation at ``taylor_center`` (the paper);
         ``"local"``: exact Taylor polynomial of the network at ``around``;
         ``"auto"``: local with ``around``, calibrated with ``data``, else taylor.
@@ -119,8 +120,8 @@ class Options:
         Array (n,): rows that belong together (patients, days), by number or name. They are never
         split between fitting, choosing and judging. Equal rows never are.
     refit
-        Let a calibration refit each layer's weights, and at the end the terms themselves to
-        the network's outputs, where that helps on rows that are left out.
+        Fit the terms to the model's outputs. False calibrates every activation and leaves weights
+        and terms as they follow from that.
     target_r2
         R² that ``max_order="auto"`` and ``regions="auto"`` look for, on rows that the card is not
         judged on.
@@ -130,7 +131,7 @@ class Options:
         polynomial smaller without changing what it predicts. ``"auto"`` finds them; False
         leaves all as it is; or a list of features, or of lists (the levels of a factor).
     bounded
-        With a calibration, hold numbers at the edges of the sample. These are quantiles where its
+        With data, hold numbers at the edges of the sample. These are quantiles where its
         tails are heavy; the formula stays what it is there whatever comes. False gives the plain
         polynomial everywhere; a dictionary the bounds of some columns, ``{"age": (18, 90)}``.
     transforms
@@ -255,6 +256,7 @@ class Options:
             self.most_regions,
             self.budget,
             self.groups is not None,
+            not self.refit or self.keep_layers or self.out is not None,
         )
 
     @property

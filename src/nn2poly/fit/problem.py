@@ -14,10 +14,10 @@ from nn2poly.arguments import listed, plural
 from nn2poly.arrays import FloatArray
 from nn2poly.errors import InvalidInputError
 from nn2poly.factored.polynomial_network import PolynomialNetwork
-from nn2poly.fit.bound_trials import POWERS
+from nn2poly.fit.asked_rows import Answered, crossed_rows, weighed_down
+from nn2poly.fit.bound_choice import ASKED_ROWS, chosen_bounds
 from nn2poly.fit.detection import Detected, declared_columns, detect_columns
 from nn2poly.fit.far_bounds import widened
-from nn2poly.fit.input_bounds import bounded as bounded_inputs
 from nn2poly.fit.input_bounds import flags_held, named_bounds
 from nn2poly.fit.transforms import Transforms, transformed
 from nn2poly.inputs import Inputs
@@ -37,6 +37,9 @@ from nn2poly.rows.folds import (
 from nn2poly.rows.reading import read_sample
 from nn2poly.rows.summary import Summary, summarise
 from nn2poly.sampling import evenly
+
+# Levels of one factor: 1,000 take 20 s on 16,000 rows, 5,000 would take minutes and gigabytes.
+MOST_LEVELS = 1_000
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,8 @@ class Problem:
         Of some columns, by name: what the user gave instead of what the sample tells.
     transforms
         Which of them enter through a function.
-    powers
-        Those of numbers that bounds are tried with.
+    order
+        Of the formula that bounds are chosen for.
     rest_of
         A problem and a polynomial network that follows it: what is left of its outputs is to be
         fitted, on its rows and in its inputs.
@@ -77,7 +80,7 @@ class Problem:
     bounded: bool
     transforms: Transforms | None = None
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    powers: tuple[int, ...] = POWERS
+    order: int = 2
     rest_of: tuple[Problem, PolynomialNetwork] | None = None
     curves: Mapping[int, Curve] = field(default_factory=dict)
 
@@ -88,6 +91,15 @@ class Problem:
         for name in ("fit_rows", "fit_truth", "held_inputs"):
             vars(bent)[name] = getattr(self, name)
         return bent
+
+    def of_order(self, order: int) -> Problem:
+        """Choose bounds for another order."""
+        if order == self.order or not self.bounded:
+            return self
+        other = replace(self, order=order)
+        for name in ("fit_rows", "fit_truth"):
+            vars(other)[name] = getattr(self, name)
+        return other
 
     def of_few(self, most: int) -> Problem:
         """Give the problem with few of its rows to fit and none for the card: for a quick look."""
@@ -145,7 +157,9 @@ class Problem:
         if not self.bounded:
             return inputs
         rows, truth = self.fit_rows, self.fit_truth
-        inputs = bounded_inputs(inputs, rows, truth, self.powers)
+        asked = crossed_rows(rows, min(ASKED_ROWS, len(rows)), inputs)
+        answered = self.answered(asked, self.truth(asked.X))
+        inputs = chosen_bounds(inputs, Answered(rows, truth), answered, self.order)
         if self.network.outputs.threshold is not None:
             inputs = widened(inputs, rows, self.truth)
         inputs = named_bounds(inputs, self.bounds)
@@ -193,6 +207,20 @@ class Problem:
         """The true outputs (n, n_outputs) on these rows."""
         return self.truth(self.fit_rows.X)
 
+    @cached_property
+    def unit(self) -> FloatArray:
+        """Array (k,): the standard deviation of each output; 1 for one that does not vary."""
+        weights, truth = self.fit_rows.weights, self.fit_truth
+        shares = weights / weights.sum()
+        spread = np.sqrt(shares @ (truth - shares @ truth) ** 2)
+        return np.where(spread > 1e-12 * np.abs(truth).max(axis=0, initial=0.0), spread, 1.0)
+
+    def answered(self, rows: FitRows, truth: FloatArray) -> Answered:
+        """Keep rows on which the model has an answer; where it is far off, they weigh less."""
+        fine = np.all(np.isfinite(truth), axis=1)
+        rows, truth = rows.some(fine), truth[fine]
+        return Answered(weighed_down(rows, truth, self.fit_truth), truth)
+
     def truth(self, X: FloatArray) -> FloatArray:
         """Give the true outputs (n, n_outputs) on raw features (n, p)."""
         if self.rest_of is not None:
@@ -211,7 +239,6 @@ def read_problem(
     bounded: bool = False,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     transforms: Transforms | None = None,
-    powers: tuple[int, ...] = POWERS,
     hold_out_from: int = MIN_ROWS_TO_HOLD_OUT,
     skip_missing: bool = False,
 ) -> Problem:
@@ -223,11 +250,10 @@ def read_problem(
         With its names.
     data, sample_weight, binary, groups, bounded, bounds, transforms, skip_missing
         As the user gave them; see `nn2poly.convert`.
-    powers
-        As in `Problem`.
     hold_out_from
         Different rows, or groups, from which on some of them are kept for the card.
     """
+    _check_levels(network)
     sample = read_sample(
         data,
         network,
@@ -246,7 +272,22 @@ def read_problem(
         detected = declared_columns(binary, network.inputs, sample, summary)
     network = network.with_inputs(detected.inputs)
     never, folded, given = detected.never, binary is not False, bounds or {}
-    return Problem(network, sample, summary, never, folded, bounded, transforms, given, powers)
+    return Problem(network, sample, summary, never, folded, bounded, transforms, given)
+
+
+def _check_levels(network: Model) -> None:
+    """Refuse factors of so many levels that their terms would take minutes and gigabytes."""
+    columns, places = network.inputs.columns, network.inputs.places
+    for column, own in zip(columns, places, strict=True):
+        if len(own) > MOST_LEVELS:
+            raise InvalidInputError(
+                f"The column {column.name!r} has too many levels for a formula.",
+                where="model",
+                expected=f"at most {MOST_LEVELS:,} levels",
+                found=f"{len(own):,}",
+                remedy="group rare levels before the model is trained, for example by "
+                "OneHotEncoder(max_categories=100)",
+            )
 
 
 def _check_spread(summary: Summary, network: Model) -> None:

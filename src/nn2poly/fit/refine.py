@@ -15,7 +15,7 @@ from nn2poly.arrays import FloatArray
 from nn2poly.factored.correction import Correction
 from nn2poly.factored.polynomial_network import PolynomialNetwork
 from nn2poly.fit.problem import Problem
-from nn2poly.fit.refit import fit_terms, refit_terms
+from nn2poly.fit.refit import fit_terms, fold_indicators, refit_terms
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.sampling import evenly
@@ -25,19 +25,6 @@ from nn2poly.sampling import evenly
 MAX_WRITTEN = 200_000
 # Rows that tell how far terms move the outputs: the standard error of a deviation is 2 % then.
 DEVIATION_ROWS = 1_000
-
-
-def fold_indicators(poly: Polynomial, problem: Problem) -> Polynomial:
-    """Write a polynomial in 0/1 indicators u, for which u² = u, and leave out what vanishes."""
-    groups = poly.inputs.indicators() if problem.folded else []
-    if not groups:
-        return poly
-    center, scale = poly.center.copy(), poly.scale.copy()
-    low, high = problem.inputs.ends()
-    chosen = [j for group in groups for j in group]
-    center[chosen], scale[chosen] = low[chosen], (high - low)[chosen]
-    folded = poly.rebase(center, scale).fold(groups, never=problem.never)
-    return replace(folded, layers=poly.layers)
 
 
 def refine(pnet: PolynomialNetwork, problem: Problem) -> tuple[PolynomialNetwork, Polynomial]:

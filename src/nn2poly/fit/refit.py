@@ -1,14 +1,9 @@
-"""Refit the written terms to the network's own outputs, without a cliff.
-
-A calibration follows the network layer by layer and never sees the terms. Once they are written
-out, a ridge regression of the outputs on the terms adds what the layers could not (`term_fit`). It
-works in products of orthonormal polynomials (`basis`), shrinks towards what is known so far, and
-chooses its strength on rows that it does not fit (`strengths`).
-"""
+"""Terms of an order, and the polynomial of their coefficients; see `term_fit`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -16,8 +11,9 @@ from nn2poly.algebra.monomials import count_terms
 from nn2poly.algebra.terms import Graded, Listed, Terms, collect
 from nn2poly.arrays import BoolArray, FloatArray
 from nn2poly.errors import InvalidInputError
+from nn2poly.factored.calibrated import calibrate
 from nn2poly.factored.correction import Correction
-from nn2poly.fit.basis import orthonormal_basis
+from nn2poly.fit.basis import Basis, orthonormal_basis
 from nn2poly.fit.problem import Problem
 from nn2poly.fit.regression import Regression
 from nn2poly.fit.term_fit import TermFit
@@ -27,10 +23,12 @@ from nn2poly.formula.polynomial import Polynomial
 # All terms of an order are fitted up to so many, before indicators are folded: the design matrix of
 # as many takes a gigabyte on 1,000 rows.
 MAX_LISTED = 200_000
+# What a polynomial leaves of the outputs, over their deviation, is rounding below this.
+ROUNDING = 1e-9
 
 
 def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
-    """Refit the coefficients to the network's outputs, where that helps on rows left out.
+    """Refit the coefficients of a calibration to the network's outputs.
 
     Parameters
     ----------
@@ -40,23 +38,31 @@ def refit_terms(poly: Polynomial, problem: Problem) -> Polynomial:
     Returns
     -------
     Polynomial
-        The same one when there are too few rows to choose on, or when nothing is gained.
+        The same one when there are too few rows to choose on, or when outputs do not vary.
     """
     rows = problem.fit_rows
-    if poly.max_order < 1 or not can_refit(problem):
+    if poly.max_order < 1 or not can_refit(problem) or _leaves_nothing(poly, problem):
         return poly
     z = poly.inputs.to_working(rows.X)
     basis = orthonormal_basis(z, rows.weights, poly.max_order)
     terms = poly.terms.at(basis.carried(poly.terms))
-    prior = _aligned(terms, *basis.products(poly.terms, poly.coefficients))
-    found = TermFit(Regression(poly.inputs, basis, terms), problem, prior).best()
-    if found is None:
-        return poly
+    regression = Regression(poly.inputs, basis, terms)
+    found = TermFit(regression, problem, partial(_in_basis, poly, basis, terms)).best()
     fitted = Correction(*basis.powers(terms, found))
-    # The mean of equal values may be another number by rounding: 0 is not asked for.
-    flat = _of_flat_columns(poly, np.ptp(z, axis=0) == 0.0)
+    flat = _of_flat_columns(poly, basis.degrees == 0)
     whole = fitted if flat is None else fitted.plus(flat)
     return _with_terms(poly, whole.terms, whole.coefficients)
+
+
+def _leaves_nothing(poly: Polynomial, problem: Problem) -> bool:
+    """Tell whether a polynomial is the network, but for rounding."""
+    apart = poly.outputs_by_order(problem.fit_rows.X)[-1] - problem.fit_truth
+    return bool(np.all(np.abs(apart) <= ROUNDING * problem.unit))
+
+
+def _in_basis(poly: Polynomial, basis: Basis, terms: Terms) -> FloatArray:
+    """Give the coefficients (n, k) of a polynomial in products of orthonormal polynomials."""
+    return _aligned(terms, *basis.products(poly.terms, poly.coefficients))
 
 
 def can_refit(problem: Problem) -> bool:
@@ -82,8 +88,21 @@ def _of_flat_columns(poly: Polynomial, is_flat: BoolArray) -> Correction | None:
     return Correction(kept, poly.coefficients[places])
 
 
+def fold_indicators(poly: Polynomial, problem: Problem) -> Polynomial:
+    """Write a polynomial in 0/1 indicators u, for which u² = u, and leave out what vanishes."""
+    groups = poly.inputs.indicators() if problem.folded else []
+    if not groups:
+        return poly
+    center, scale = poly.center.copy(), poly.scale.copy()
+    low, high = problem.inputs.ends()
+    chosen = [j for group in groups for j in group]
+    center[chosen], scale[chosen] = low[chosen], (high - low)[chosen]
+    folded = poly.rebase(center, scale).fold(groups, never=problem.never)
+    return replace(folded, layers=poly.layers)
+
+
 def fit_terms(problem: Problem, max_order: int) -> Polynomial:
-    """Fit all terms up to an order to the network's outputs, without a calibration before.
+    """Fit all terms up to an order to the model's outputs.
 
     Parameters
     ----------
@@ -96,16 +115,18 @@ def fit_terms(problem: Problem, max_order: int) -> Polynomial:
         In the inputs of the problem, which may be functions of the columns.
     """
     inputs, rows = problem.folded_inputs, problem.fit_rows
-    few = len(rows) < 2 * max(2, len(np.unique(rows.fold)))
-    if few or not np.all(np.isfinite(problem.fit_truth)):
+    if len(rows) < max_order + 2 or not np.all(np.isfinite(problem.fit_truth)):
         raise _unfit(len(rows))
     terms = _all_terms(problem, max_order)
     basis = orthonormal_basis(inputs.to_working(rows.X), rows.weights, max_order)
     terms = terms.at(basis.carried(terms))
-    nothing = np.zeros((len(terms), problem.network.n_outputs))
-    found = TermFit(Regression(inputs, basis, terms), problem, nothing, calibrated=False).best()
-    if found is None:
-        raise _unfit(len(rows))
+
+    def calibrated() -> FloatArray:
+        pnet = calibrate(problem.working, rows, max_order, refit=True)
+        return _in_basis(fold_indicators(pnet.expand(), problem), basis, terms)
+
+    prior = None if problem.of_outputs else calibrated
+    found = TermFit(Regression(inputs, basis, terms), problem, prior).best()
     powers, values = basis.powers(terms, found)
     full = len(powers) == count_terms(inputs.n_features, max_order)
     kept: Terms = Graded(inputs.n_features, max_order) if full else powers

@@ -12,11 +12,13 @@ from nn2poly.arrays import BoolArray, FloatArray, IntArray
 from nn2poly.fit.near_rows import unit_size
 from nn2poly.fit.region_search import Cut, SearchRows, find_cuts
 from nn2poly.fit.regression import Regression
-from nn2poly.fit.strengths import STRENGTHS, shrinkage
+from nn2poly.fit.ridge import shrinkage
 from nn2poly.formula.region_tree import Leaf, Split, Tree, question
 from nn2poly.rows.fit_rows import FitRows
 from nn2poly.rows.folds import FOLDS
 
+# Strengths of the ridges of nodes.
+STRENGTHS = tuple(10.0**k for k in range(-7, 1))
 # Terms up to which cuts are searched with all of them; the moments of each bin of more take longer
 # than all else. By their linear parts alone, 16 regions of order 2 on California lose .003 to .014
 # (seeds 0 and 1, ReLU and tanh).

@@ -17,14 +17,15 @@ from itertools import combinations
 import numpy as np
 
 from nn2poly.algebra.terms import Listed, Term
-from nn2poly.arrays import BoolArray, FloatArray, IntArray
+from nn2poly.arrays import FloatArray, IntArray
 from nn2poly.errors import InvalidInputError
-from nn2poly.fit.asked_rows import edge_rows, mixed_rows, shuffled_rows, weighed_down
+from nn2poly.fit.asked_rows import Answered, edge_rows, mixed_rows, shuffled_rows, weighed_down
 from nn2poly.fit.basis import Basis, orthonormal_basis
 from nn2poly.fit.growth import PATIENCE, Grid, Part, grow, penalty
 from nn2poly.fit.identify import complete_factors
 from nn2poly.fit.problem import Problem
 from nn2poly.fit.regression import Regression, shifted
+from nn2poly.fit.ridge import STRENGTHS, Ridge
 from nn2poly.formula.polynomial import Polynomial
 from nn2poly.inputs import Inputs
 from nn2poly.rows.fit_rows import FitRows, stacked
@@ -43,8 +44,6 @@ ROWS_PER_TERM, TIMES = 40, 3
 # Rows with one number at a bound, of the sample: without them 300 and 1,000 terms on California
 # (seeds 11 and 10) had an R² of .94 and .95 for .97 and .98.
 EDGE_SHARE = 0.25
-# Strengths of the last ridge that are tried, relative to orthonormal terms.
-STRENGTHS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 # Plain powers may predict otherwise than the basis by so much of an output's deviation.
 EXACT = 1e-6
 # Units in the last place of the largest output that sums of some dozen terms lose.
@@ -127,18 +126,6 @@ def listed(found: Sequence[Term], n_features: int) -> tuple[Listed, IntArray]:
     terms = Listed.of(found, n_features)
     place = {term: number for number, term in enumerate(terms)}
     return terms, np.array([place[term] for term in found], dtype=np.intp)
-
-
-@dataclass(frozen=True)
-class Answered:
-    """Rows, and the outputs (n, k) of the network on them."""
-
-    rows: FitRows
-    truth: FloatArray
-
-    def some(self, chosen: BoolArray | IntArray) -> Answered:
-        """Choose rows."""
-        return Answered(self.rows.some(chosen), self.truth[chosen])
 
 
 @dataclass(frozen=True)
@@ -239,10 +226,11 @@ class Budget:
         strengths = penalty(np.array([len(term) for term in found]))
         out = []
         for size in sizes:
-            here = strengths[:size]
-            errors = [kept.error(fitted.ridge(s * here), self.unit**2) for s in STRENGTHS]
-            values = whole.ridge(STRENGTHS[int(np.argmin(errors))] * here)
-            out.append(shifted(values, self.level))
+            here, first = strengths[:size], np.arange(size)
+            inner, every = (Ridge.of_moments(s.at(first), here) for s in (fitted, whole))
+            errors = [kept.error(inner.coefficients(s), self.unit**2) for s in STRENGTHS]
+            best = float(STRENGTHS[int(np.argmin(errors))])
+            out.append(shifted(every.coefficients(best), self.level))
         return out
 
     def _around(self, side: Answered) -> FloatArray:

@@ -18,8 +18,9 @@ from nn2poly.assess.fidelity import JudgingRows, make_card, mean_r2
 from nn2poly.assess.interval import r2_interval
 from nn2poly.cards import FidelityCard
 from nn2poly.errors import InvalidInputError
+from nn2poly.fit.asked_rows import Answered
 from nn2poly.fit.growth import without
-from nn2poly.fit.sparse_terms import MAX_DEGREE, Answered, Budget, listed
+from nn2poly.fit.sparse_terms import MAX_DEGREE, Budget, listed
 from nn2poly.formula.deviations import carried
 from nn2poly.formula.evaluate import term_values
 from nn2poly.formula.polynomial import Polynomial

@@ -27,7 +27,7 @@ from nn2poly.fit.near_rows import near_rows
 from nn2poly.fit.problem import Problem
 from nn2poly.fit.region_growth import Growth, Pool
 from nn2poly.fit.regression import Regression
-from nn2poly.fit.strengths import shrinkage
+from nn2poly.fit.ridge import shrinkage
 from nn2poly.formula.deviations import term_deviations
 from nn2poly.formula.piecewise import PiecewisePolynomial
 from nn2poly.formula.polynomial import Polynomial
