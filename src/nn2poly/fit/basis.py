@@ -35,15 +35,12 @@ class Basis:
     from_powers
         The same the other way; a power above what a feature carries is the polynomial that it
         equals on the sample.
-    to_unit
-        As the first, in powers of the feature on [-1, 1], its range on the sample.
     degrees
         Array (p,): the highest degree that each feature carries.
     """
 
     to_powers: FloatArray
     from_powers: FloatArray
-    to_unit: FloatArray
     degrees: IntArray
 
     @property
@@ -71,22 +68,6 @@ class Basis:
         """Write plain powers in products of these polynomials."""
         return change_basis(terms, coefficients, self.from_powers)
 
-    def roughness(self, terms: Terms) -> FloatArray:
-        """Give the form (n, n) that sums the squares of coefficients in powers on [-1, 1].
-
-        The constant is left out. Terms must have all their divisors.
-        """
-        exponents = np.zeros((len(terms), terms.n_features), dtype=np.intp)
-        for here, rows in terms.by_degree():
-            places = np.arange(here.start, here.stop)
-            for variables in rows.T:
-                exponents[places, variables] += 1
-        parts = np.ones((len(terms), len(terms)))
-        for table, powers in zip(self.to_unit, exponents.T, strict=True):
-            parts *= table[powers[:, None], powers]
-        varying = parts[:, 1:]
-        return varying @ varying.T
-
     def carried(self, terms: Terms) -> IntArray:
         """Give the places of the terms in which no feature has more than it carries."""
         kept = []
@@ -108,33 +89,30 @@ def orthonormal_basis(z: FloatArray, weights: FloatArray, max_degree: int) -> Ba
         Array (n,).
     """
     p, size = z.shape[1], max_degree + 1
-    forth, back, unit = np.zeros((3, p, size, size))
+    forth, back = np.zeros((2, p, size, size))
     degrees = np.zeros(p, dtype=np.intp)
     root = np.sqrt(weights / weights.sum())
     for j in range(p):
-        in_unit, own = _own_basis(z[:, j], root, max_degree)
+        own = _own_basis(z[:, j], root, max_degree)
         width = len(own)
         degrees[j] = width - 1
-        unit[j, :width, :width] = in_unit
         forth[j, :width, :width] = own
         back[j, :width, :width] = np.linalg.inv(own)
         if width < size:
             powers = np.vander(z[:, j], size, increasing=True) * root[:, None]
             back[j, width:, :width] = powers[:, width:].T @ (powers[:, :width] @ own.T)
-    return Basis(forth, back, unit, degrees)
+    return Basis(forth, back, degrees)
 
 
-def _own_basis(z: FloatArray, root: FloatArray, max_degree: int) -> tuple[FloatArray, FloatArray]:
-    """Give the polynomials of one feature as coefficients (d + 1, d + 1) of powers, twice.
-
-    First of the feature on [-1, 1], then of itself.
+def _own_basis(z: FloatArray, root: FloatArray, max_degree: int) -> FloatArray:
+    """Give the polynomials of one feature as coefficients (d + 1, d + 1) of powers.
 
     The QR factorisation works on Legendre polynomials of the feature's range, which are nearly
     orthogonal themselves.
     """
     low, high = float(z.min()), float(z.max())
     if not high - low > FLAT:
-        return np.ones((1, 1)), np.ones((1, 1))
+        return np.ones((1, 1))
     most = min(max_degree, len(np.unique(z)) - 1)
     middle, half = (low + high) / 2.0, (high - low) / 2.0
     vander = legendre.legvander((z - middle) / half, most) * root[:, None]
@@ -146,7 +124,7 @@ def _own_basis(z: FloatArray, root: FloatArray, max_degree: int) -> tuple[FloatA
     own *= np.sign(np.diag(triangle))[: most + 1, None]
     # From Legendre polynomials of t to powers of t, then t = (z - middle) / half.
     in_t = own @ _legendre_powers(most)
-    return in_t, in_t @ _shifted_powers(most, 1.0 / half, -middle / half)
+    return np.asarray(in_t @ _shifted_powers(most, 1.0 / half, -middle / half))
 
 
 @cache

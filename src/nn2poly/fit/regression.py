@@ -39,9 +39,6 @@ class Moments:
     square: FloatArray
     weight: float
 
-    def __sub__(self, other: Moments) -> Moments:
-        return self + other.scaled(-1.0)
-
     def __add__(self, other: Moments) -> Moments:
         return Moments(
             self.gram + other.gram,
@@ -61,38 +58,11 @@ class Moments:
         gram = self.gram[np.ix_(places, places)]
         return Moments(gram, self.cross[places], self.square, self.weight)
 
-    def ridge(self, penalty: FloatArray, towards: FloatArray | None = None) -> FloatArray:
-        """Fit the first m terms: coefficients (m, k).
-
-        Parameters
-        ----------
-        penalty
-            Array (m,): what each is shrunk, relative to terms of unit size; or a form (m, m).
-        towards
-            Array (m, k) that coefficients are shrunk towards; 0 if nothing is said.
-        """
-        m = len(penalty)
-        gram = self.gram[:m, :m]
-        start = np.zeros((m, self.cross.shape[1])) if towards is None else towards
-        system = gram / self.weight
-        # A trace of ridge keeps the system regular where terms are the same on all rows.
-        if penalty.ndim == 2:
-            system += penalty
-        system[np.diag_indices(m)] += 1e-12 if penalty.ndim == 2 else penalty + 1e-12
-        change = np.linalg.solve(system, (self.cross[:m] - gram @ start) / self.weight)
-        return np.asarray(start + change, dtype=np.float64)
-
     def error(self, c: FloatArray, unit: FloatArray) -> float:
         """Sum the squared errors of coefficients (m, k) of the first m terms, in units (k,)."""
         m = len(c)
         gained = (c * (self.gram[:m, :m] @ c - 2.0 * self.cross[:m])).sum(axis=0)
         return float((np.maximum(self.square + gained, 0.0) / unit).sum())
-
-    def variances(self) -> FloatArray:
-        """Give the variance (k,) of each output times the weight; the first term is constant."""
-        mean = self.cross[0] / self.weight
-        spread = self.square - self.weight * mean**2
-        return np.asarray(np.maximum(spread, 1e-12 * np.maximum(self.square, 1e-300)))
 
 
 def shifted(coefficients: FloatArray, level: FloatArray) -> FloatArray:
