@@ -59,6 +59,14 @@ def test_residuals_are_those_of_fits_without_the_rows(side, n, m):
     assert found.residuals == pytest.approx(np.array(wanted), rel=1e-6, abs=1e-6)
 
 
+def test_blocks_of_more_rows_than_terms_are_left_out_whole():
+    case = Case(60, 7)
+    case.number = np.repeat([0.1, 0.2, 0.3, 0.4], 15)
+    found = case.ridge("terms").best(case.judged, np.array([0.1]))
+    wanted = [case.without(row, 0.1) for row in range(60)]
+    assert found.residuals == pytest.approx(np.array(wanted), rel=1e-6, abs=1e-6)
+
+
 @pytest.mark.parametrize(("n", "m"), [(60, 7), (40, 70)])
 def test_both_sides_give_the_same_coefficients(n, m):
     case = Case(n, m)

@@ -1,4 +1,4 @@
-"""The ridge regression behind every formula, and how far it is from rows that it has not seen.
+"""A ridge regression, and how far it is from rows that it has not seen.
 
 One eigendecomposition gives the fits of all strengths. It also gives the residual that each row
 would have if it were left out: its own, divided by what its leverage leaves of it. Strengths,
@@ -185,9 +185,18 @@ class Ridge:
 def _together(
     apart: FloatArray, rotated: FloatArray, shares: FloatArray, factors: FloatArray
 ) -> FloatArray:
-    """Give the residuals (c, g, k) of blocks of rows, had each block been left out."""
+    """Give the residuals (c, g, k) of blocks of rows, had each block been left out.
+
+    With R the rows of a block, the constant among them, and F what the ridge makes of each
+    direction, they are the residuals times the inverse of 1 - R F R'. A large block inverts
+    1/F - R'R instead, on the smaller side (Woodbury).
+    """
     root = np.sqrt(shares)[:, :, None]
-    rows = rotated * root
-    kept = (rows * factors) @ rows.swapaxes(1, 2) + root * root.swapaxes(1, 2)
-    left = (1.0 + NOTHING_LEFT) * np.eye(shares.shape[1]) - kept
-    return np.asarray(np.linalg.solve(left, apart * root) / root)
+    rows = np.concatenate([root, rotated * root], axis=2)
+    both, left = np.append(1.0, factors), apart * root
+    if rows.shape[1] <= rows.shape[2]:
+        system = (1.0 + NOTHING_LEFT) * np.eye(rows.shape[1]) - (rows * both) @ rows.swapaxes(1, 2)
+        return np.asarray(np.linalg.solve(system, left) / root)
+    system = np.diag((1.0 + NOTHING_LEFT) / both) - rows.swapaxes(1, 2) @ rows
+    moved = np.linalg.solve(system, rows.swapaxes(1, 2) @ left)
+    return np.asarray((left + rows @ moved) / root)
